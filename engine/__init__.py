@@ -5,8 +5,8 @@
     x = engine.arange(6.).view(2, 3)
     y = x.t() + 1
 
-Functions and methods that call operators are installed here from tables: those generated from
-csrc/ops/*.yaml, and engine/overloads.py's.
+Functions and methods that call operators are installed here from tables: those generated from csrc/ops/*.yaml, and
+those of engine/overloads.py.
 """
 
 from __future__ import annotations
@@ -287,8 +287,8 @@ else:
 def imported_as(name: str) -> Callable[[ModuleType], None]:
     """Print dtypes, sizes and classes under the name by which a program imports the engine.
 
-    As `torch` its version is that of PyTorch whose names it follows: scripts compare it. Returns a function that gives
-    the classes of a module that is imported later their names.
+    Imported as `torch`, the engine reports the version of PyTorch that it follows, because scripts compare it. Returns
+    a function that renames the classes of a module that is imported later.
     """
     from engine import class_names, version
 

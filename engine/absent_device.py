@@ -1,4 +1,4 @@
-"""Functions that the modules of absent devices (`engine.cuda`, `engine.mps`, ...) share: counts of 0, refusals."""
+"""Functions shared by the modules of absent devices (`engine.cuda`, `engine.mps`, ...): they return 0 or raise."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def needs_device(name: str, error: type[Exception], message: str) -> Callable[..., NoReturn]:
-    """Return the function `name` of a device's module; it raises `error(message)`, as PyTorch's does."""
+    """Return the function `name` of a device's module; calling it raises `error(message)`, as in PyTorch."""
 
     def call(*args: Any, **options: Any) -> NoReturn:
         raise error(message)

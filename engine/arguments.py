@@ -14,7 +14,7 @@ from engine.tensor import Tensor
 
 
 def type_word(value: object) -> str:
-    """A value's type as messages name it, with what a list holds."""
+    """Return a value's type as messages name it, for a list with the types of its items."""
     name = type(value).__name__
     if isinstance(value, (list, tuple)) and value:
         inner = sorted({type(item).__name__ for item in value})
@@ -45,7 +45,7 @@ TENSOR, SCALAR, INTEGER = SchemaType("Tensor"), SchemaType("Scalar"), SchemaType
 
 
 def wanted_word(type_: SchemaType) -> str:
-    """A schema's type in Python's words: `int[]?` is `sequence of int or None`."""
+    """Translate a schema's type into Python's terms: `int[]?` is `sequence of int or None`."""
     if type_.kind == "Optional":
         return f"{wanted_word(type_.inner[0])} or None"
     if type_.kind == "List":
@@ -76,14 +76,15 @@ def accepts(type_: SchemaType, value: object) -> bool:
 
 
 def argument_error(name: str, operator: str, args: Sequence[object]) -> Exception:
-    """The exception for a call whose arguments do not fit: it names the first that does not.
+    """Return the exception for a call whose arguments do not match the schema; it names the first
+    mismatch.
 
-    To be called while the error of their conversion is handled. `operator` is its full name, `args`
+    Call it in the `except` block of the failed conversion. `operator` is its full name, `args`
     are the arguments in the schema's order.
     """
     cause = sys.exception()
     schema, _ = operator_schema(operator)
-    # Pointwise operators take numbers where their schema says Tensor; the others ask for `_h`.
+    # Pointwise operators accept numbers where their schema has a Tensor; the others read `_h`.
     numbers_too = not isinstance(cause, AttributeError)
     for position, (argument, value) in enumerate(zip(schema.arguments, args, strict=False)):
         number = numbers_too and position > 0 and argument.type == TENSOR
@@ -107,7 +108,8 @@ def argument_error(name: str, operator: str, args: Sequence[object]) -> Exceptio
 def _overflow_error(
     name: str, arguments: Sequence[Argument], args: Sequence[object]
 ) -> Exception | None:
-    """An integer beyond 64 bits: PyTorch's class depends on the type of the argument."""
+    """Return the exception for an integer beyond 64 bits; as in PyTorch, its class depends on the
+    argument's type."""
     for argument, value in zip(arguments, args, strict=False):
         items = value if isinstance(value, (tuple, list)) else (value,)
         for item in items:
@@ -126,10 +128,11 @@ def _overflow_error(
 def older_form(
     call: Callable[..., Any], orders: Sequence[str], args: Sequence[Any], **options: Any
 ) -> Any:
-    """Calls an operator whose positional arguments come in the order of an older version.
+    """Call an operator whose positional arguments are in the order of an older PyTorch version.
 
-    `orders` are names between blanks; alpha, beta, value and what has `:number` are numbers, the others
-    tensors, but for `other`. Raises: TypeError when no order fits.
+    Each of `orders` lists argument names, separated by spaces. alpha, beta, value and names with
+    `:number` are numbers, `other` is either, the rest are tensors. Raises: TypeError if no order
+    matches.
     """
     for order in orders:
         names = order.split()
@@ -151,13 +154,13 @@ def _is_older_argument(name: str, value: object) -> bool:
 
 
 def check_tensor(name: str, argument: str, value: object) -> None:
-    """Raises TypeError unless an argument is a tensor."""
+    """Raise TypeError unless an argument is a tensor."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type_word(value)}")
 
 
 def check_outs(name: str, out: object, count: int) -> None:
-    """Raises TypeError unless `out` is as many tensors as an operator has results."""
+    """Raise TypeError unless `out` has one tensor for each result of the operator."""
     if not isinstance(out, (list, tuple)) or not all(isinstance(item, Tensor) for item in out):
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {type_word(out)}")
     if len(out) != count:

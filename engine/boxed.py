@@ -16,7 +16,7 @@ NONE, TENSOR, INT, FLOAT, BOOL, INTS, STRING, TENSORS, DTYPE, DEVICE, FLOATS, CO
 
 
 def check(schema: FunctionSchema, values: list[Any]) -> None:
-    """Raises TypeError for the first value that its argument cannot take."""
+    """Raise TypeError for the first value that does not match its argument's type."""
     for argument, value in zip(schema.arguments, values, strict=True):
         one_for_all = argument.type.one_for_all and accepts(INTEGER, value)  # int[2] padding=0
         number = argument.takes_number and accepts(SCALAR, value)
@@ -28,13 +28,13 @@ def check(schema: FunctionSchema, values: list[Any]) -> None:
 
 
 def box(values: list[Any], schema: FunctionSchema) -> tuple[Any, list[Any]]:
-    """The values as an array of uh_value, and what must stay alive during the call."""
+    """Return the values as an array of uh_value, and the objects that must outlive the call."""
     check(schema, values)
     return box_values([argument.type for argument in schema.arguments], values)
 
 
 def box_values(types: list[SchemaType], values: list[Any]) -> tuple[Any, list[Any]]:
-    """The same for values that are known to be of these types."""
+    """Box values without a check of their types."""
     boxed = ffi.new("uh_value[]", len(values) or 1)
     alive: list[Any] = []
     for slot, type_, value in zip(boxed, types, values, strict=False):
@@ -86,7 +86,8 @@ def _keep(memory: Any, alive: list[Any]) -> Any:
 
 
 def unbox(value: Any) -> Any:
-    """A returned uh_value as a Python value; tensors move into Python objects."""
+    """Convert a returned uh_value to a Python value; the reference to a tensor moves into its
+    Python object."""
     match value.tag:
         case 1:
             return wrap(value.i)

@@ -27,7 +27,7 @@ def parse_to(
 ) -> tuple[dtype | None, device | None, bool, memory_format | None, bool]:
     """Parse the arguments of `to(...)` into (dtype, device, copy, memory format, non-blocking).
 
-    The absent ones are None or False.
+    Options that were not passed are None or False.
     """
     unknown = options.keys() - _OPTIONS
     if unknown:
@@ -125,7 +125,7 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _cpu(self: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
-    """Copy the tensor to main memory; a tensor that is there already is returned itself."""
+    """Copy the tensor to main memory; a CPU tensor is returned itself."""
     check_format("cpu", memory_format)
     return self.to("cpu", memory_format=memory_format)
 

@@ -1,4 +1,4 @@
-"""The modules that the engine's classes name while a program imports it as torch: `<class 'torch.Tensor'>`."""
+"""Module names of the engine's classes in a program that imports it as torch: `<class 'torch.Tensor'>`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from engine.saved_files.pytorch_names import pytorch_name
 
 
 def name_classes(namespace: str) -> Callable[[ModuleType], None]:
-    """Let the classes of the engine name modules of `namespace`, and return what does it for those of one module.
+    """Set `__module__` of the engine's classes to modules of `namespace`; return a function that does it for one
+    module.
 
-    As `torch` they name PyTorch's modules, by which pickles and annotations find them again.
+    For `torch` these are PyTorch's modules, so that pickles and annotations resolve.
     """
 
     def name_those_of(module: ModuleType) -> None:
@@ -22,9 +23,9 @@ def name_classes(namespace: str) -> Callable[[ModuleType], None]:
             if not isinstance(value, type) or value.__module__.partition(".")[0] != "engine":
                 continue
             home = pytorch_name(value)[0] if namespace == "torch" else ""
-            if home in ("", "torch._C"):  # the latter is not there to be imported
+            if home in ("", "torch._C"):  # the latter cannot be imported
                 home = namespace + value.__module__.removeprefix("engine")
-            with suppress(TypeError):  # of a class in C that may not change
+            with suppress(TypeError):  # of an immutable class in C
                 value.__module__ = home
 
     for name, module in list(sys.modules.items()):

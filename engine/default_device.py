@@ -1,6 +1,6 @@
 """The device of new tensors: `set_default_device`, and `with engine.device("meta"):`.
 
-The factories ask for it only after the first of these calls, so programs without them pay nothing.
+Factories look it up only after the first of these calls, so other programs pay nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FACTORIES = (
 
 
 class _Devices(threading.local):
-    """The default of a thread, and the devices of the blocks that it is in."""
+    """The default device of a thread, and the devices of its enclosing `with` blocks."""
 
     def __init__(self) -> None:
         self.default: device | None = None
@@ -85,7 +85,7 @@ _installed = False
 
 
 def _install() -> None:
-    """Make the factories ask for the default device."""
+    """Make the factories look up the default device."""
     global _installed
     if _installed:
         return

@@ -59,7 +59,7 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
 print_options = PrintOptions()
-_FAILED = 2**64 - 1  # what uh_grad_fn returns for a view whose history is unknown
+_FAILED = 2**64 - 1  # uh_grad_fn's result for a view whose history is unknown
 
 
 def set_printoptions(

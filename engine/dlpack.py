@@ -1,7 +1,7 @@
-"""DLPack: memory shared with any array library that speaks the protocol, without a copy.
+"""DLPack: memory shared without a copy with any array library that implements the protocol.
 
 A producer's `__dlpack__` returns a capsule with {pointer, sizes, strides, dtype, deleter}. Its consumer calls
-the deleter when done; a capsule that was never consumed calls it itself.
+the deleter when done; the destructor of a capsule that was never consumed calls it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engine.tensor import Tensor
 
 _CPU = 1
-_FAILED_TO_HOLD = -2  # of uh_dlpack_export: the engine's error says why
+_FAILED_TO_HOLD = -2  # of uh_dlpack_export: the engine's error has the reason
 # (type code, bits) of the DLPack ABI.
 _TYPES: dict[tuple[int, int], dtype] = {
     (0, 8): int8,

@@ -173,7 +173,7 @@ class device:
     """The device of a tensor's memory: `cpu`, `meta` for tensors without memory, or the name of a backend.
 
     PyTorch's other devices have a name, so that a program can compare with it; using one raises
-    AssertionError. In `with device("meta"):` factories create tensors there.
+    AssertionError. Inside `with device("meta"):` factories create tensors there.
     """
 
     __slots__ = ("index", "type")
@@ -203,7 +203,7 @@ class device:
     def code(self) -> int:
         """The device in the C ABI: the type, and index + 1 in the next byte; cpu and meta have no index.
 
-        Without an index it is the current device of its type.
+        A device without an index is the current one of its type.
         """
         if self.type in _BUILT_IN:
             return _BUILT_IN.index(self.type)
@@ -217,7 +217,7 @@ class device:
         return code | (index + 1) << 8
 
     def exists(self) -> bool:
-        """Return whether tensors can be there."""
+        """Return whether tensors can be on this device."""
         type = int(lib.uh_device_type(self.type.encode()))
         return type >= 0 and (self.index or 0) < lib.uh_device_count(type)
 
@@ -277,7 +277,7 @@ def as_device(value: object, function: str) -> device:
 
 
 class _Constant:
-    """A named constant without further content."""
+    """A named constant that carries no data."""
 
     __slots__ = ("name",)
 
@@ -319,7 +319,7 @@ LAYOUTS = (
     strided,
     sparse_coo,
     sparse_csr,
-)  # by the engine's number for them; the others have no tensors
+)  # indexed by the engine's layout number; tensors have no other layouts
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
@@ -476,7 +476,7 @@ class iinfo:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
 
 
-# PyTorch's other names; `engine.bool`, `engine.int` and `engine.float` are given in engine/__init__.py.
+# PyTorch's other names; engine/__init__.py defines `engine.bool`, `engine.int` and `engine.float`.
 half, double = float16, float64
 cfloat, cdouble = complex64, complex128
 short, long = int16, int64

@@ -1,7 +1,7 @@
 """`_foreach_*`: one operator on every tensor of a list, as optimizers written for PyTorch call them.
 
 `_foreach_add(tensors, 1)` returns a tuple of `add(t, 1)`; `_foreach_add_(tensors, 1)` writes into the tensors and
-returns their list. A function is made from the schemas below at its first use.
+returns their list. A function is created from the schemas below on first use.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LERP = ("Scalar weight", "Scalar[] weight", "Tensor[] weights")
 _PRODUCT = ("Scalar value=1", "Scalar[] scalars", "Tensor scalars")
 _NORM = ("Scalar ord=2, ScalarType? dtype=None",)
 
-# What the overloads of a name take after the list of tensors.
+# The arguments of each name's overloads, after the list of tensors.
 _BOTH_FORMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_UNARY.split(), ("",)),
     **dict.fromkeys(("clamp_max", "clamp_min", "maximum", "minimum"), _OTHER),
@@ -50,12 +50,12 @@ _IN_PLACE = {"copy": ("Tensor[] src, bool non_blocking=False",), "zero": ("",)}
 
 
 def _operator(name: str) -> Callable[..., Any]:
-    """Return what is called for each tensor: a method, if the name ends with an underscore."""
+    """Return the function to call for each tensor: a method if the name ends with an underscore."""
     if name == "norm":
         return lambda tensor, ord, dtype: engine.linalg.vector_norm(tensor, ord, dtype=dtype)
     if name == "powsum":
         return lambda tensor, ord, dtype: tensor.abs().pow(ord).sum(dtype=dtype)
-    # clamp_min is the maximum that takes numbers.
+    # clamp_min is the `maximum` that accepts numbers.
     for bound, clamp in (("maximum", "clamp_min"), ("minimum", "clamp_max")):
         name = name.replace(bound, clamp)
     operator = getattr(Tensor if name.endswith("_") else engine, name)
@@ -83,7 +83,7 @@ def _operands(argument: Argument, value: Any, tensors: list[Tensor]) -> Iterator
     count = len(tensors)
     if (
         argument.type.kind == "Tensor" and argument.name == "scalars"
-    ):  # a number for each, in one tensor
+    ):  # one number per tensor, stored in one tensor
         if value.dim() != 1:
             raise RuntimeError(
                 f"Expected packed scalar Tensor to be of dimension 1. Got {value.dim()} instead."

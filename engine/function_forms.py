@@ -1,4 +1,4 @@
-"""Functions of `torch` that are methods of Tensor, in-place forms of nn.functional, or older names."""
+"""Functions of `torch` that call methods of Tensor or in-place forms of nn.functional, and older names."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ def rrelu_(
 def range(
     start: float, end: float, step: float = 1, *, out: Tensor | None = None, **options: Any
 ) -> Tensor:
-    """Return the numbers from `start` to `end`, which is among them; deprecated in favour of `arange`.
+    """Return the numbers from `start` to `end` inclusive; deprecated in favour of `arange`.
 
-    Raises: RuntimeError for a step of 0, or away from `end`.
+    Raises: RuntimeError for a step of 0, or one that leads away from `end`.
     """
     for name, value in (("start", start), ("end", end), ("step", step)):
         if not accepts(SCALAR, value):
@@ -162,7 +162,7 @@ def range(
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """Return the norms over all dimensions but `dim`, of the same number of dimensions; over all for -1.
+    """Return the norms over all dimensions but `dim` (-1: over all), with the number of dimensions kept.
 
     >>> norm_except_dim(engine.ones(2, 4), 2, 0)
     tensor([[2.],
@@ -183,7 +183,7 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 
 
 def set_num_interop_threads(number: int) -> None:
-    """Accept a number of threads; operators of one thread run one after the other whatever it is.
+    """Accept a number of threads without effect: operators of one thread run one after the other.
 
     Raises: RuntimeError unless it is positive.
     """
@@ -192,7 +192,7 @@ def set_num_interop_threads(number: int) -> None:
 
 
 def get_device_module(device: Any = None) -> ModuleType:
-    """Return the module of a type of device, that of the CPU by default."""
+    """Return the module of a device type, by default that of the CPU."""
     if not isinstance(device, (engine.device, str, type(None))):
         raise RuntimeError(
             f"Invalid value of device '{device}', expect {namespace()}.device, str, or None"

@@ -11,7 +11,7 @@ from typing import Any
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 
-REQUIRED = object()  # the default of an argument that has none
+REQUIRED = object()  # marks an argument without a default
 
 
 @dataclass(frozen=True)
@@ -20,21 +20,21 @@ class SchemaType:
 
     kind: str  # "Tensor", "int"...; "Optional", "List", "Tuple" or "Dict" of `inner`
     inner: tuple[SchemaType, ...] = ()
-    fixed_size: int = 0  # of int[2]: one int may stand for both
+    fixed_size: int = 0  # the 2 of int[2]: one int may be passed for both
 
     @cached_property
     def base(self) -> str:
-        """The innermost kind: "int" of int[2]?."""
+        """The innermost element type: "int" for int[2]?."""
         return self.inner[0].base if self.kind in ("Optional", "List") else self.kind
 
     @property
     def without_optional(self) -> SchemaType:
-        """int[2] of int[2]?; any other type as it is."""
+        """The type without `?`: int[2] for int[2]?."""
         return self.inner[0] if self.kind == "Optional" else self
 
     @cached_property
     def one_for_all(self) -> bool:
-        """True if one int may stand for the list of ints that this is."""
+        """True if one int may be passed for this list of ints."""
         listed = self.without_optional
         return listed.kind == "List" and listed.inner[0].kind == "int"
 
@@ -48,7 +48,7 @@ class Argument:
     type_text: str  # "int[]?"
     default: Any = REQUIRED
     keyword_only: bool = False
-    takes_number: bool = False  # a tensor operand for which a number will do
+    takes_number: bool = False  # a tensor operand that may be a number
     alias_set: str = ""
     is_write: bool = False
 
@@ -74,7 +74,8 @@ class FunctionSchema:
         return next((i for i, a in enumerate(self.arguments) if a.is_write), None)
 
     def bind(self, args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
-        """The values of all arguments in order; TypeError when one is missing or too many."""
+        """Return the values of all arguments in order. Raises: TypeError for missing or extra
+        arguments."""
         positional = sum(not a.keyword_only for a in self.arguments)
         if len(args) > positional:
             raise TypeError(
@@ -114,7 +115,7 @@ def _argument(data: dict[str, Any]) -> Argument:
     if isinstance(default, dict):
         default = _literal(default["literal"])
     elif type_.without_optional.kind == "float" and isinstance(default, (int, str)):
-        default = float(default)  # JSON has no infinity, and 1 for 1.0
+        default = float(default)  # JSON has no infinity and writes 1.0 as 1
     return Argument(
         data["name"],
         type_,
@@ -128,7 +129,7 @@ def _argument(data: dict[str, Any]) -> Argument:
 
 
 def _literal(text: str) -> Any:
-    """The default of a compiled function that is neither a number, a string nor a list of numbers."""
+    """A default of a compiled function that is not a number, string or list of numbers."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -137,7 +138,7 @@ def _literal(text: str) -> Any:
 
 @lru_cache(maxsize=4096)
 def parse_schema(text: str) -> FunctionSchema:
-    """A schema from its text. Raises: RuntimeError that points at what makes no sense."""
+    """Parse a schema. Raises: RuntimeError that points at the syntax error."""
     result = lib.uh_schema_json(text.encode())
     if result == ffi.NULL:
         raise_last()
@@ -145,7 +146,8 @@ def parse_schema(text: str) -> FunctionSchema:
 
 
 def operator_schema(name: str) -> tuple[FunctionSchema, frozenset[str]]:
-    """Schema and tags of an operator by its full name. Raises: RuntimeError for an unknown one."""
+    """Return the schema and tags of an operator by its full name. Raises: RuntimeError for an unknown
+    one."""
     name = name.removeprefix("aten::")
     # An operator of a library may be registered again with another schema.
     return _operator_schema(name, lib.uh_operator_generation() if "::" in name else 0)
@@ -161,7 +163,7 @@ def _operator_schema(name: str, generation: int) -> tuple[FunctionSchema, frozen
 
 
 def operator_names() -> list[str]:
-    """The full name of every registered operator: "aten::add.Tensor"."""
+    """Return the full name of every registered operator, such as "aten::add.Tensor"."""
     names = []
     for position in range(lib.uh_op_count()):
         name = lib.uh_op_name(position)

@@ -37,7 +37,7 @@ _refuse_github = placeholder(
 
 
 def get_dir() -> str:
-    """Return the folder of the cache: as set, else $TORCH_HOME/hub, else ~/.cache/torch/hub."""
+    """Return the cache folder: the one set, else $TORCH_HOME/hub, else ~/.cache/torch/hub."""
     if _directory is not None:
         return _directory
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
@@ -46,7 +46,7 @@ def get_dir() -> str:
 
 
 def _get_torch_home() -> str:
-    """Return the folder above the cache's; torchvision asks for it."""
+    """Return the parent of the cache folder; torchvision calls this."""
     return os.path.dirname(get_dir())
 
 
@@ -59,7 +59,7 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 def download_url_to_file(
     url: str, dst: str, hash_prefix: str | None = None, progress: bool = True
 ) -> None:
-    """Download a file; it appears under its name once it is complete and its SHA-256 starts with `hash_prefix`.
+    """Download a file to a temporary name, and rename it once its SHA-256 starts with `hash_prefix`.
 
     Raises: RuntimeError for another hash, OSError if the file cannot be fetched.
     """
@@ -90,10 +90,10 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> Any:
-    """Load a file of weights by URL: from the cache if it is there, else it is downloaded first.
+    """Load a file of weights by URL from the cache, after downloading it if necessary.
 
     It is read as `load(weights_only=True)` does: nothing in it is executed. `check_hash` compares the hash that the
-    file's name ends with. A zip file with one member stands for it.
+    file's name ends with. A zip file with one member is unpacked first.
     """
     import engine
 

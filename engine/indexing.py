@@ -22,7 +22,7 @@ from engine.tensor_new import is_array, is_sequence
 Advanced: TypeAlias = list[Tensor | None]
 # A view operator: (operator, dimension, start or index, stop, step).
 Step: TypeAlias = tuple[int, int, int, int, int]
-# Integers that a number of a program may not fit into. (PyTorch's wider ones are checked as they are written.)
+# Integer dtypes whose range is checked here. (Wider ones are checked when the value is written.)
 _NARROW = (uint8, int8, int16)
 _select = lib.uh_select
 _basic = lib.uh_basic_index
@@ -79,9 +79,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         view = wrap(handle)
         advanced: Advanced = []
     else:
-        # index_put_ checks the index tensors, after it has checked whether the tensor may be written.
+        # index_put_ checks whether the tensor may be written, then the index tensors.
         steps, advanced = _plan(self, index, check_tensors=False)
-        view = _view(self, steps) if steps else self  # of all of it: the graph has no view then
+        view = _view(self, steps) if steps else self  # the whole tensor: the graph has no view then
     if not advanced:
         _write(view, value)
         return
@@ -101,7 +101,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _may_not_fit(value: Any, dtype: dtype) -> bool:
-    """Return True if a number may be none of the dtype's: a complex one, or one for narrow integers."""
+    """Return True if the dtype may not be able to hold a number: a complex one, or one for narrow integers."""
     if value.__class__ is complex:
         return not dtype.is_complex
     return not isinstance(value, Tensor) and dtype in _NARROW

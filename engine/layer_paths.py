@@ -1,10 +1,10 @@
-"""The modules in which PyTorch has layers that are in other files here; also where pickles look for them."""
+"""PyTorch's modules for layers that are in other files here; pickles look them up there."""
 
 from __future__ import annotations
 
 __all__ = ["PATHS"]
 
-# By the name of the class: its module in `torch.nn.modules`.
+# Class name to its module in `torch.nn.modules`.
 PATHS = {
     name: module
     for module, names in {

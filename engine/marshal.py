@@ -20,9 +20,9 @@ _BITS, _DOUBLE = struct.Struct("<q"), struct.Struct("<d")
 
 
 def numpy_operand(value: Any, arrays: bool = False) -> Any:
-    """Return NumPy's bool as a float, which it is to PyTorch's operators, and where `arrays` an array as a tensor.
+    """Convert NumPy's bool to a float, as PyTorch's operators do, and if `arrays` is true an array to a tensor.
 
-    NotImplemented for anything else.
+    Returns NotImplemented for any other value.
     """
     if type(value).__module__ != "numpy":
         return NotImplemented
@@ -159,7 +159,7 @@ def dtype_code(dtype: Any) -> int:
         return -1
     if isinstance(dtype, _dtype):
         return dtype.code
-    return as_dtype(dtype, "dtype").code  # float, int, bool and complex stand for theirs
+    return as_dtype(dtype, "dtype").code  # Python's float, int, bool and complex name dtypes too
 
 
 def device_code(device: Any) -> int:

@@ -68,7 +68,7 @@ def _input_mask(input: Tensor, *, mask: Tensor) -> Tensor:
 
 
 def _highest(input: Tensor, name: str) -> Any:
-    """Return the largest value of the dtype. Raises: NotImplementedError for bool and complex."""
+    """Return the dtype's maximum. Raises: NotImplementedError for bool and complex."""
     if input.is_floating_point():
         return float("inf")
     if input.is_complex() or input.dtype.name == "bool":
@@ -77,7 +77,7 @@ def _highest(input: Tensor, name: str) -> Any:
 
 
 def _lowest(input: Tensor, name: str) -> Any:
-    """Return the smallest value of the dtype. Raises: NotImplementedError for bool and complex."""
+    """Return the dtype's minimum. Raises: NotImplementedError for bool and complex."""
     highest = _highest(input, name)
     return -highest if input.is_floating_point() else iinfo(input.dtype).min
 
@@ -188,7 +188,7 @@ def argmax(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The index of `amax`, as PyTorch in the input's dtype unless `dtype` is another.
+    """The index of `amax`; as in PyTorch, its dtype is the input's unless `dtype` is passed.
 
     >>> import engine
     >>> x, mask = engine.tensor([2, 9]), engine.tensor([True, False])
@@ -207,7 +207,7 @@ def argmin(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The index of `amin`, as PyTorch in the input's dtype unless `dtype` is another.
+    """The index of `amin`; as in PyTorch, its dtype is the input's unless `dtype` is passed.
 
     >>> import engine
     >>> x, mask = engine.tensor([2, 1]), engine.tensor([True, False])
@@ -477,7 +477,7 @@ def normalize(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The input over its `norm` along `dim`, or over `eps` where that is smaller; 0 for masked elements.
+    """The input divided by max(`norm` along `dim`, `eps`); 0 for masked elements.
 
     >>> import engine
     >>> engine.masked.normalize(engine.tensor([3., 4., 9.]), 2, 0, mask=engine.tensor([True, True, False]))
@@ -499,7 +499,7 @@ def logaddexp(
     input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Tensor:
-    """`logaddexp` where each input's masked elements are -inf: they add nothing.
+    """`logaddexp` that treats each input's masked elements as -inf, so that they add nothing.
 
     >>> import engine
     >>> x = engine.zeros(2)

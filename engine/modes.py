@@ -1,4 +1,4 @@
-"""PyTorch's switches of determinism and precision. The engine computes in full precision, whatever they say."""
+"""PyTorch's switches of determinism and precision. The engine always computes in full precision."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _warn_always = False
 
 
 def get_float32_matmul_precision() -> str:
-    """Return the precision that products of float32 matrices need at least."""
+    """Return the minimum precision of float32 matrix products, as set."""
     return _precision
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Set the precision that products of float32 matrices need at least; they always have the highest here.
+    """Set the minimum precision of float32 matrix products, without effect: they always have the highest.
 
-    Raises: ValueError for another word than highest, high and medium.
+    Raises: ValueError unless it is highest, high or medium.
     """
     global _precision
     if precision not in _PRECISIONS:
@@ -66,7 +66,7 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_warn_always(b: bool) -> None:
-    """Set the switch of warnings that PyTorch raises once; Python's `warnings` filters decide here."""
+    """Set PyTorch's switch for repeated warnings, without effect: Python's `warnings` filters decide here."""
     global _warn_always
     _warn_always = bool(b)
 

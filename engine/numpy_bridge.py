@@ -25,7 +25,7 @@ _holders = itertools.count(1)
 
 
 def dtype_of_array(array: np.ndarray[Any, Any], function: str) -> dtype:
-    """Return the engine's dtype for an array's. Raises: TypeError or ValueError if there is none."""
+    """Return the engine's dtype for an array. Raises: TypeError or ValueError if there is none."""
     kind = BY_TYPESTR.get(array.dtype.str)
     if kind is not None:
         return kind
@@ -59,7 +59,7 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def share(array: Any, function: str) -> Tensor:
-    """Do what `from_numpy` does, with another function's name in the messages."""
+    """Do what `from_numpy` does, with the name of another function in error messages."""
     import numpy as np
 
     from engine.tensor import wrap
@@ -102,7 +102,7 @@ def element_strides(array: np.ndarray[Any, Any], itemsize: int, function: str) -
     strides = []
     for size, step in zip(array.shape, array.strides, strict=True):
         if size < 2 or array.size == 0:
-            step = step if step >= 0 and step % itemsize == 0 else itemsize  # never stepped
+            step = step if step >= 0 and step % itemsize == 0 else itemsize  # never stepped over
         if step < 0:
             raise ValueError(
                 f"{function}: at least one stride in the given numpy array is negative "
@@ -162,7 +162,7 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
         )
     if not tensor.dtype.typestr:
         raise TypeError(f"numpy: NumPy has no dtype for {tensor.dtype}; use x.float().numpy()")
-    if tensor.numel() == 0:  # no memory to share; not resizable from here on all the same
+    if tensor.numel() == 0:  # no memory to share, but the Storage can no longer be resized
         SharedMemory(tensor)
         return np.empty(tuple(tensor.shape), tensor.dtype.typestr)
     return np.asarray(SharedMemory(tensor))

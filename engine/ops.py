@@ -1,4 +1,4 @@
-"""Operators by name, as the dispatcher knows them: `engine.ops.aten.add.Tensor(x, y)`.
+"""Operators by name, as in the dispatcher's registry: `engine.ops.aten.add.Tensor(x, y)`.
 
 `load_library` loads a shared object that registers its own operators; they are called as
 `engine.ops.<namespace>.<operator>(...)`. These calls are boxed: arguments are passed on a stack of
@@ -41,8 +41,8 @@ def load_library(path: str | os.PathLike[str]) -> None:
     Loading it again does nothing. Its operators stay until the process ends.
 
     Raises: FileNotFoundError when there is no such file; OSError when it cannot be loaded; RuntimeError when it
-    registers no operators, or its registration fails: a malformed schema, or an operator that is
-    registered already. A library that fails registers nothing.
+    registers no operators, or its registration fails because a schema is malformed or an operator exists already. A
+    library that fails registers nothing.
     """
     full = os.path.realpath(path)
     if not os.path.exists(full):
@@ -60,7 +60,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
 
 
 def _by_namespace() -> dict[str, dict[str, tuple[str, ...]]]:
-    """The full names of the operators of every name, by namespace; read again after a registration."""
+    """The full names of each name's operators, by namespace; updated after a registration."""
     return _at_generation(lib.uh_operator_generation())
 
 
@@ -116,13 +116,13 @@ def kernels(name: str) -> dict[str, str]:
     return registered
 
 
-# The letters of operator_call.c; it converts no other types.
+# The type letters of operator_call.c, which converts no other types.
 _LETTERS = {"Tensor": "t", "int": "i", "float": "f", "bool": "b", "Scalar": "n", "str": "s"}
 _LIST_LETTERS = {"int": "l", "Tensor": "m"}
 
 
 def _letter(type_: SchemaType) -> str:
-    """The letter of an argument's type, in upper case for an optional one; "x" if only None is converted."""
+    """Return the letter of an argument's type, in upper case if optional; "x" if only None is converted."""
     if type_.kind == "Optional":
         return _letter(type_.inner[0]).upper()
     if type_.kind == "List":
@@ -134,7 +134,7 @@ _NUMBERS = frozenset(("int", "float", "Scalar"))
 
 
 def _as_number(argument: Argument, value: Any, index: int = -1) -> Any:
-    """The number in a tensor without dimensions, where the schema has a number; a trace follows it."""
+    """Convert a 0-d tensor to a number where the schema has a number; a trace records the conversion."""
     type_ = argument.type.without_optional
     if type_.base not in _NUMBERS:
         return value
@@ -148,7 +148,7 @@ def _as_number(argument: Argument, value: Any, index: int = -1) -> Any:
 
 
 class Overload(_OperatorBase):
-    """One operator, callable. `tags` are facts that its schema does not say, by PyTorch's names."""
+    """One operator, callable. `tags` are PyTorch's: properties that are not in the schema."""
 
     def __init__(self, full_name: str, namespace: str = "aten") -> None:
         self.schema, self.tags = operator_schema(f"{namespace}::{full_name}")
@@ -159,7 +159,7 @@ class Overload(_OperatorBase):
         self._prepare_native(self)
 
     def _prepare_native(self, target: _OperatorBase) -> None:
-        """Let `target` call this operator natively, if its results are of types that have a letter."""
+        """Make `target` call this operator natively if its results' types have letters."""
         if any(_letter(r.type) in "xXnN" for r in self.schema.returns):
             return
         arguments = self.schema.arguments
@@ -174,7 +174,8 @@ class Overload(_OperatorBase):
 
     @property
     def _returned(self) -> int:
-        """The argument that a call without results returns, or -1: an operator of the engine what it wrote."""
+        """Return the index of the argument that a call without results returns, or -1. The engine's operators return
+        the argument that they wrote."""
         written = self.schema.written
         return written if written is not None and self.namespace == "aten" else -1
 
@@ -187,7 +188,7 @@ class Overload(_OperatorBase):
         raise_last()
 
     def _call_generic(self, *args: Any, **options: Any) -> Any:
-        """Call the operator with values of all types, or say what is wrong with them."""
+        """Call the operator with values of any type. Raises: TypeError for values that do not match the schema."""
         values = self.schema.bind(args, options)
         check(self.schema, values)
         numbers = map(_as_number, self.schema.arguments, values)
@@ -208,7 +209,7 @@ class Overload(_OperatorBase):
 
 
 class Packet(_OperatorBase):
-    """All operators of one name; a call takes the first whose schema the arguments fit."""
+    """All operators of one name; a call runs the first whose schema matches the arguments."""
 
     def __init__(self, name: str, overloads: dict[str, Overload], namespace: str = "aten") -> None:
         self.__name__ = name
@@ -228,7 +229,7 @@ class Packet(_OperatorBase):
         return f"{self.namespace}::{self.__name__}"
 
     def overloads(self) -> list[str]:
-        """The overloads' names; "default" for the one without."""
+        """Return the overloads' names; "default" for the unnamed one."""
         return list(self._overloads)
 
     def __getattr__(self, name: str) -> Overload:
@@ -248,7 +249,7 @@ class Packet(_OperatorBase):
         return True
 
     def _call_generic(self, *args: Any, **options: Any) -> Any:
-        """Call the first overload that can take these arguments."""
+        """Call the first overload that accepts these arguments."""
         mismatches = []
         for overload in self._overloads.values():
             try:
@@ -266,7 +267,7 @@ class Packet(_OperatorBase):
 class Namespace(_NamespaceBase):
     """`engine.ops.aten`: the operators of the engine, or `engine.ops.mine`: those of a library.
 
-    Its packets are attributes until operators are registered or removed: then `_forget` runs before the next access.
+    Packets are cached as attributes; after operators are registered or removed, `_forget` clears them.
     """
 
     def __init__(self, name: str) -> None:

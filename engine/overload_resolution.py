@@ -59,8 +59,8 @@ class Overload:
         )
 
     def decided_by_types(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
-        """Return True if other arguments of the same types fit too, which a tensor passed for a number and a list
-        leave open: there the value matters."""
+        """Return True if any arguments of these types match too. A list, or a tensor passed for a number, must be
+        checked by value."""
         listed = any(isinstance(value, (list, tuple)) for _, value in self._typed(args, options))
         return not listed and not self.reads_tensor(args, options)
 
@@ -108,7 +108,7 @@ def overloaded(name: str, doc: str, overloads: Sequence[Overload]) -> Callable[.
         call = remembered.get(key)
         if call is not None:
             return call(*args, **options)
-        second_best = None  # reads a tensor as a number; only called if no other overload accepts it as a tensor
+        second_best = None  # converts a tensor to a number; called only if no other overload accepts the tensor
         for overload in overloads:
             if not overload.fits(args, options):
                 continue

@@ -1,9 +1,9 @@
 """Public functions that choose between operators by their arguments.
 
-PyTorch has several operators under one name (`max` of a tensor, of a dimension, of two tensors);
-a generated function calls one of them. This module has the functions that inspect their arguments first, the
-aliases, and the few functions that are one line of other operators. engine/__init__.py installs `FUNCTIONS`
-and `METHODS` over the generated tables.
+PyTorch has several operators under one name (`max` of a tensor, of a dimension, of two tensors); a generated
+function calls one of them. This module has the functions that inspect their arguments first, the aliases, and
+functions that are one line of other operators. engine/__init__.py installs `FUNCTIONS` and `METHODS` over the
+generated tables.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def set_(
 ) -> Tensor:
     """Point the tensor to other memory: `source`'s, from `storage_offset` on, with `size` and `stride`.
 
-    A tensor alone passes on its own sizes and strides, a storage alone becomes a single row; without a
-    source the tensor becomes empty. Memory: nothing is copied; the storage grows if necessary.
+    A tensor without `size` passes its own sizes and strides, a storage becomes one row; without a source the
+    tensor becomes empty. Memory: nothing is copied; the storage grows if necessary.
     Raises: RuntimeError for a tensor of another dtype.
 
     >>> import engine
@@ -107,7 +107,7 @@ def _moved(tensor: Tensor) -> Tensor:
 
 
 def beyond(input: Tensor) -> int:
-    """Return the exclusive upper limit of `random_` without arguments: it depends on the dtype."""
+    """Return the exclusive upper limit of `random_` without arguments, which depends on the dtype."""
     kind, bits = input.dtype, 8 * input.element_size()
     if kind == dtypes.bool_:
         return 2
@@ -194,7 +194,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     indices = ops.nonzero(input)
     if not as_tuple:
         return indices
-    if input.dim() == 0:  # as PyTorch: a number counts as one element of one dimension
+    if input.dim() == 0:  # as in PyTorch, a number counts as one element in one dimension
         indices = ops.nonzero(input.reshape(1))
     return tuple(indices.unbind(1))
 
@@ -350,14 +350,14 @@ class Later:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         module, _, target = self.target.rpartition(":")
-        # An operator not by getattr: a module has its own `__eq__`.
+        # An operator is not looked up with getattr: a module has its own `__eq__`.
         method = getattr(import_module(module), target) if module else ops.find(target)
         setattr(Tensor, self.name, method)
         return method if instance is None else method.__get__(instance, owner)
 
 
 def name_by(name: str, method: Any) -> None:
-    """Rename a method to its public name, which Python then uses in messages about wrong arguments."""
+    """Rename a method to its public name, which Python prints in messages about wrong arguments."""
     if (
         isinstance(method, FunctionType)
         and method.__name__.startswith("_")
@@ -369,7 +369,7 @@ def name_by(name: str, method: Any) -> None:
 def install(functions: dict[str, Any], methods: dict[str, Any]) -> None:
     """Install the names of this module, and the aliases, over those of the generated tables.
 
-    A generated function is in the tables under its name in engine._generated.ops.
+    The tables are keyed by the function's name in engine._generated.ops.
     """
     functions.update(FUNCTIONS)
     methods.update(METHODS)

@@ -1,6 +1,6 @@
-"""PyTorch's protocol for classes that override functions, which calls here do not look for.
+"""PyTorch's `__torch_function__` protocol, which the engine's calls do not look up.
 
-Its questions are therefore answered with no, and what needs it is refused.
+Its predicates therefore return False, and functions that need it raise.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Nested containers as JSON, which `engine.save` writes next to the tensors and `engine.load` reads.
+"""Conversion of nested containers to JSON, which `engine.save` writes next to the tensors, and back.
 
-A tensor is written as its name in the file. Python values that JSON has are written as they are, others as
-an object whose one key is their kind: {"tuple": [...]}, {"dict": [[key, value], ...]}, {"tensor": name}.
+A tensor is written as its name in the file. Values that JSON supports are written as they are, others as an
+object whose only key is their kind: {"tuple": [...]}, {"dict": [[key, value], ...]}, {"tensor": name}.
 Reading looks the kind up in a table of constructors, so a file cannot name a function, a module or a class.
 """
 
@@ -17,7 +17,7 @@ from engine.dtypes import DTYPES, Size, device, dtype
 from engine.tensor import Tensor
 
 _DTYPES = {kind.name: kind for kind in DTYPES}
-_MAX_DEPTH = 100  # of nested containers, when writing and when reading
+_MAX_DEPTH = 100  # limit of nested containers, for writing and reading
 
 
 class Writer:

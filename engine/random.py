@@ -126,7 +126,7 @@ class _DefaultGenerator(Generator):
     _device = CPU
 
     def __init__(self) -> None:
-        """Start nothing: the seed and the offset are the library's."""
+        """Leave seed and offset alone: the library has them."""
 
     @property
     def _seed(self) -> int:  # type: ignore[override]
@@ -213,7 +213,7 @@ def fork_rng(
 ) -> Iterator[None]:
     """Restore the state of the process's generator after the block, and those of `devices` of a type.
 
-    Every device of the type is meant where `devices` is None. With `enabled=False` the block changes the states.
+    `devices` of None means every device of the type. With `enabled=False` nothing is restored.
     """
     if not enabled:
         yield

@@ -86,7 +86,7 @@ def randint(
 ) -> Tensor:
     """Integers drawn uniformly from [low, high): `randint(high, size)` or `randint(low, high, size)`.
 
-    Dtype: int64 unless given. Raises: RuntimeError when there is no number to draw.
+    Dtype: int64 by default. Raises: RuntimeError for an empty interval.
 
     >>> import engine
     >>> engine.randint(3, 4, (2,))
@@ -153,7 +153,7 @@ def bernoulli(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """1 with the probability in each element of `input` (or with probability `p`), else 0.
+    """Draw 1 with the probability in each element of `input` (or with probability `p`), else 0.
 
     Dtype: that of `out`, or of `input`. Raises: RuntimeError unless every probability is in [0, 1].
 
@@ -177,7 +177,7 @@ def multinomial(
     """Indices into each row of weights, drawn in proportion to the weights.
 
     Shape: (n) gives (num_samples), (m, n) gives (m, num_samples). Dtype: int64.
-    Raises: RuntimeError for weights that are negative or not finite, rows without any, and more
+    Raises: RuntimeError for weights that are negative or not finite, rows without positive weights, and more
     samples without replacement than a row has weights.
 
     >>> import engine
@@ -233,13 +233,13 @@ def normal(
             kind = result_dtype(out, dtype, "normal")
             result = ops.normal_(ops.empty(size, dtype=kind, device=device), mean, std)
     has_one_tensor = isinstance(mean, Tensor) != isinstance(std, Tensor)
-    # With two tensors or none `out` is resized.
+    # With two tensors, or none, `out` is resized.
     if has_one_tensor and out is not None and out.shape != result.shape:
         raise RuntimeError(
             f"normal: the shape {tuple(result.shape)} of the draws is not that of out, {tuple(out.shape)}"
         )
     tensors = isinstance(mean, Tensor) or isinstance(std, Tensor)
-    if tensors and out is not None and out.is_floating_point():  # its dtype is its own
+    if tensors and out is not None and out.is_floating_point():  # `out` keeps its dtype
         result = ops._to_copy(result, dtype=out.dtype)
     result = _into(out, result, "normal")
     return result.requires_grad_(requires_grad) if requires_grad else result

@@ -56,10 +56,10 @@ def save(
     Every other file is in the format safetensors. The options after `f` concern `.pt` files; `pickle_module`
     has no effect.
 
-    f: a path, or an object with `write`. A file is replaced when the new one is complete: a program that
-    has mapped the old file keeps it, and a save that fails leaves it unchanged. Permissions and
-    symbolic links are preserved; devices, pipes and /dev/stdout are written to directly; other hard links of
-    the file keep the old content. `requires_grad`, strides and shared memory are saved; the graph is not.
+    f: a path, or an object with `write`. A file is replaced only when the new one is complete: a program that has
+    mapped the old file keeps its pages, and a failed save changes nothing. Permissions and symbolic links are
+    preserved; devices, pipes and /dev/stdout are written to directly; other hard links of the file keep the old
+    content. `requires_grad`, strides and shared memory are saved; the graph is not.
     Memory: contiguous tensors are written in place; a safetensors file has copies of views, a `.pt` file their
     whole Storage.
     Raises: TypeError for values that cannot be written, RuntimeError for meta tensors in safetensors,
@@ -80,7 +80,8 @@ def save(
 
 
 def _is_for_torch(f: Any) -> bool:
-    """Return True for a file in PyTorch's format: by its suffix, or since the program imports `torch`."""
+    """Return True if a file is written in PyTorch's format: by its suffix, or because the program imports
+    `torch`."""
     if namespace() == "torch":
         return True
     return not hasattr(f, "write") and os.fsdecode(f).endswith(_SUFFIXES)
@@ -98,12 +99,12 @@ def load(
     """Read a file that `save` or `torch.save` wrote; any other safetensors file becomes a dict of its tensors.
 
     f: a path, or an object with `read`. map_location: the device for all tensors ("cpu", "meta"), a dict of
-    devices by the device in the file, or a function that takes a storage and its device.
-    mmap=True: the tensors are the file's mapped pages, read on first access (a path only); writing to
-    them does not change the file, and if another program truncates it, an access ends this one.
-    A `.pt` file is read without executing anything: tensors, parameters, plain containers and what
-    `serialization.add_safe_globals` allows. weights_only=False reads other objects in it, and runs what the
-    file says: only for files that you trust. `pickle_module` and `pickle_load_args` are for that case.
+    devices by the device in the file, or a function that takes a storage and its device. mmap=True: the tensors
+    are the file's mapped pages, read on first access (a path only); writing to them does not change the file, and
+    if another program truncates it, an access ends this one. A `.pt` file is read without executing anything:
+    tensors, parameters, plain containers and what `serialization.add_safe_globals` allows. weights_only=False also
+    reads other objects and executes code from the
+    file: use it only for files that you trust. `pickle_module` and `pickle_load_args` are for that case.
     Raises: FileNotFoundError; EOFError for an empty file; RuntimeError for a file that is damaged, cut short or of
     another format; pickle.UnpicklingError for a pickle that is damaged or contains more than is allowed; TypeError
     for dtypes the engine does not have.
@@ -167,7 +168,7 @@ def _load(
 
 
 def _peek(file: Any) -> bytes | None:
-    """Return the first bytes of a file and stay where it is; None for a pipe."""
+    """Return the next bytes of a file without moving its position; None for a pipe."""
     if not (hasattr(file, "seek") and hasattr(file, "tell")):
         return None
     try:

@@ -14,7 +14,7 @@ __all__ = ["is_shared", "mapping_of", "moved", "over", "share_memory_"]
 
 
 class Mapping(mmap.mmap):
-    """A mapping of an anonymous file, whose descriptor other processes get; closed with the last tensor."""
+    """A mapping of an anonymous file, whose descriptor is sent to other processes; closed with the last tensor."""
 
     descriptor: int
 
@@ -27,7 +27,7 @@ class Mapping(mmap.mmap):
 
     @classmethod
     def open(cls, descriptor: int, size: int) -> Mapping:
-        """Map a file, whose descriptor belongs to the mapping from now on."""
+        """Map a file and take ownership of its descriptor."""
         mapping = cls(descriptor, size)
         mapping.descriptor = descriptor
         weakref.finalize(mapping, os.close, descriptor)
@@ -38,7 +38,7 @@ _mappings: weakref.WeakValueDictionary[int, Mapping] = weakref.WeakValueDictiona
 
 
 def over(mapping: Mapping) -> Tensor:
-    """Return the bytes of a mapping as a tensor, which keeps it alive."""
+    """Return the bytes of a mapping as a tensor, which keeps the mapping alive."""
     import numpy
 
     x: Tensor = from_numpy(numpy.frombuffer(mapping, numpy.uint8))
@@ -47,7 +47,7 @@ def over(mapping: Mapping) -> Tensor:
 
 
 def mapping_of(x: Tensor) -> Mapping | None:
-    """Return the mapping that is the tensor's memory, if it is shared."""
+    """Return the mapping of the tensor's memory, None if it is not shared."""
     return _mappings.get(x.untyped_storage().data_ptr()) if x.numel() else None
 
 
@@ -66,7 +66,8 @@ def moved(x: Tensor) -> Tensor:
 
 
 def share_memory_(x: Tensor) -> Tensor:
-    """Move the tensor's memory to where processes that get the tensor see each other's writes; on a GPU it stays.
+    """Move the tensor to shared memory: processes that receive it see each other's writes. A GPU tensor stays where
+    it is.
 
     Raises: RuntimeError if views share the memory, as they would keep the old one: move it before they are created.
     """

@@ -161,7 +161,7 @@ def flat_bytes(tensor: Any) -> Any:
 
 
 def on_host(tensor: Any, copies: dict[int, Any]) -> Any:
-    """Return a tensor with the same layout on the CPU, or the tensor itself if it is there.
+    """Return a tensor with the same layout on the CPU; a CPU tensor is returned itself.
 
     copies: the copied Storages by id. Tensors that share a Storage share its copy.
     """

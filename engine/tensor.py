@@ -119,7 +119,8 @@ class Tensor(_Base):
 
     @property
     def layout(self) -> layout:
-        """`engine.strided`: sizes, strides and offset determine the positions of the elements. Or a sparse one."""
+        """`engine.strided` (sizes, strides and offset determine the positions of the elements), or a sparse
+        layout."""
         return LAYOUTS[lib.uh_layout_kind(self._h)]
 
     @property
@@ -149,10 +150,10 @@ class Tensor(_Base):
 
     @property
     def is_cuda(self) -> bool:
-        """False, unless "cuda" is another name of the tensor's device: see `opencl.alias_cuda`."""
+        """True only if `opencl.alias_cuda` made "cuda" another name of the tensor's device."""
         return device_aliases.get("cuda") == self.device.type
 
-    # No tensor is on another device, or quantized or nested.
+    # No tensor is on any other device, quantized or nested.
     is_xpu = is_mps = is_mtia = is_xla = is_ipu = is_vulkan = is_maia = False
     is_quantized = is_mkldnn = is_nested = False
     name = None
@@ -163,11 +164,11 @@ class Tensor(_Base):
         return -1 if index is None else index
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Return whether the elements are in memory of the host that a device copies from and to by itself."""
+        """Return True if the elements are in pinned memory, which a device accesses without the CPU."""
         return bool(lib.uh_is_pinned(self._h))
 
     def pin_memory(self, device: Any = None) -> Tensor:
-        """Copy the tensor into memory from which a device copies by itself, while Python continues.
+        """Copy the tensor to pinned memory, from which a device copies while Python continues.
 
         `x.pin_memory().to("opencl", non_blocking=True)` returns at once; do not write to the copy until the device
         has read it (`opencl.synchronize()`). A tensor that is pinned already is returned itself.
@@ -183,9 +184,9 @@ class Tensor(_Base):
         non_blocking: bool = False,
         memory_format: memory_format | None = None,
     ) -> Tensor:
-        """Copy the tensor to an OpenCL device, the current one unless an index or a name says which.
+        """Copy the tensor to an OpenCL device, by default the current one.
 
-        A tensor that is there already is returned itself. Raises: RuntimeError if there is no such device.
+        A tensor on that device is returned itself. Raises: RuntimeError if there is no such device.
         """
         return self._to_device("opencl", device, non_blocking, memory_format)
 
@@ -195,7 +196,7 @@ class Tensor(_Base):
         non_blocking: bool = False,
         memory_format: memory_format | None = None,
     ) -> Tensor:
-        """Copy the tensor to the device that is called "cuda" since `opencl.alias_cuda()`.
+        """Copy the tensor to the device that `opencl.alias_cuda()` named "cuda".
 
         Raises: AssertionError without that call, as there is no CUDA device.
         """
@@ -210,7 +211,7 @@ class Tensor(_Base):
         return bool(self)
 
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
-        """Replace each element by what a Python function returns for it. Slow: for tests and small tensors.
+        """Replace each element by a Python function's result for it. Slow: for tests and small tensors.
 
         Raises: RuntimeError if the tensor requires grad.
 
@@ -229,7 +230,7 @@ class Tensor(_Base):
         return self.copy_(self.new_tensor(values).reshape(self.shape))
 
     def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-        """Replace each element by what a Python function returns for it and that of another tensor.
+        """Replace each element by a Python function's result for it and another tensor's element.
 
         Raises: RuntimeError if one of the tensors requires grad.
         """
@@ -245,13 +246,13 @@ class Tensor(_Base):
         return self.copy_(self.new_tensor(values).reshape(self.shape))
 
     def is_shared(self) -> bool:
-        """Return True if other processes can see the memory: after `share_memory_`, or for no elements."""
+        """Return True if the memory is shared by `share_memory_`, or has no elements."""
         from engine.shared_memory import is_shared
 
         return is_shared(self)
 
     def share_memory_(self) -> Tensor:
-        """Move the memory to where processes that get the tensor see each other's writes.
+        """Move the tensor to shared memory: processes that receive it see each other's writes.
 
         Raises: RuntimeError if views share the memory, as they would keep the old one.
         """
@@ -295,7 +296,7 @@ class Tensor(_Base):
     def nbytes(self) -> int:
         """Bytes of all elements; the Storage may have more, or fewer after `expand`.
 
-        Raises: RuntimeError for a COO tensor: its indices and values have bytes.
+        Raises: RuntimeError for a COO tensor; its indices and values have bytes.
         """
         if self.is_sparse:
             raise RuntimeError(
@@ -344,7 +345,7 @@ class Tensor(_Base):
     def data_ptr(self) -> int:
         """Return the address of the first element; 0 for a tensor without elements.
 
-        Raises: RuntimeError for a sparse tensor, which has none: its parts have.
+        Raises: RuntimeError for a sparse tensor; its parts have addresses.
         """
         if lib.uh_layout_kind(self._h):
             raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
@@ -556,7 +557,7 @@ class Tensor(_Base):
     def __array_wrap__(
         self, array: np.ndarray[Any, Any], context: Any = None, return_scalar: bool = False
     ) -> Tensor:
-        """Return the result of a NumPy function of this tensor as a tensor; bools as uint8, as PyTorch."""
+        """Return the result of a NumPy function of this tensor as a tensor; bools as uint8, as in PyTorch."""
         from engine.creation import from_numpy
 
         return from_numpy(array.astype("uint8") if array.dtype == bool else array)
@@ -611,7 +612,7 @@ class Tensor(_Base):
         """Convert the tensor to another dtype or device, or both; without a change it is returned itself.
 
         `x.to(dtype)`, `x.to(device)`, `x.to(device, dtype)`, `x.to(other)`; `copy=True` always copies. With
-        `non_blocking=True` a copy of pinned memory to a device has only begun when this returns.
+        `non_blocking=True` a copy from pinned memory to a device may still run when this returns.
         """
         if len(args) == 1 and not options and isinstance(args[0], dtype):
             return self if args[0] is self.dtype else self._copied(args[0], None)

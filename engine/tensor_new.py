@@ -81,7 +81,7 @@ def from_bytes(data: bytes, kind: dtype, sizes: Sequence[int]) -> Tensor:
 def from_nested(data: Any, dtype: dtype | None, function: str) -> Tensor:
     """Create a tensor of the numbers in nested sequences; a number alone gives 0 dimensions."""
     if data.__class__ is list and data and _NUMBERS.issuperset(map(type, data)):
-        sizes, flat = [len(data)], data  # the usual case, and three times as fast
+        sizes, flat = [len(data)], data  # the usual case, which this makes three times as fast
     else:
         sizes, flat = _sizes(data, function), []
         _flatten(data, 0, sizes, flat, function)

@@ -30,7 +30,7 @@ __all__ = [*KINDS]
 
 
 class _TensorType(type):
-    """The class of the types: instances of a type are the tensors of its dtype on its device."""
+    """The metaclass of the types: a type's instances are the tensors of its dtype on its device."""
 
     dtype: dtype
     device_type: str
@@ -66,8 +66,8 @@ class _TensorType(type):
 def legacy_tensor(kind: dtype, args: tuple[Any, ...], function: str) -> Tensor:
     """Create a tensor as the constructors of PyTorch's first versions do.
 
-    Without arguments it is empty, ints or a Size are sizes, a sequence or an array has values, and a tensor of
-    the dtype is shared. Raises: TypeError for a tensor of another dtype.
+    No arguments create an empty tensor; ints or a Size are sizes; a sequence or an array has the values; the memory of
+    a tensor of this dtype is shared. Raises: TypeError for a tensor of another dtype.
     """
     if not args:
         return empty(0, dtype=kind, device="cpu")
@@ -122,7 +122,7 @@ def type_dtype(kind: _TensorType) -> dtype:
 def set_default_tensor_type(t: Any) -> None:
     """Make a type's dtype the default: `set_default_tensor_type("torch.DoubleTensor")`.
 
-    Raises: TypeError for a type that is not there, or not a floating-point type.
+    Raises: TypeError for a type of an absent device, or one that is not floating-point.
     """
     if isinstance(t, str):
         prefix, _, name = t.rpartition(".")

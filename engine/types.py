@@ -1,4 +1,4 @@
-"""Names for annotations: what a device, a number and a size may be."""
+"""Type aliases for annotations: devices, numbers and sizes."""
 
 from __future__ import annotations
 

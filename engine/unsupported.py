@@ -1,4 +1,5 @@
-"""Names of PyTorch that scripts import but that stay out: they exist, and using one says in a sentence what to do.
+"""Placeholders for names of PyTorch that scripts import but the engine leaves out; the error of a call has the
+alternative.
 
 A library that imports `fx.GraphModule` for an isinstance check runs; a call raises NotImplementedError.
 """

@@ -1,4 +1,5 @@
-"""The surroundings of every test: the repository's root on the path, and nothing of the user's own."""
+"""The environment of every test: the repository's root is on the path, and the user's settings are not
+used."""
 
 from __future__ import annotations
 
@@ -20,19 +21,19 @@ from tests import opencl_driver, recordings  # noqa: E402
 
 opencl_driver.prepare()
 
-# Processes that tests start find the tests' helpers too, and none of them asks a terminal for input.
+# Processes that tests start can import the tests' helpers too, and none of them reads from a terminal.
 os.environ["PYTHONPATH"] = os.pathsep.join(
     dict.fromkeys([str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
 )
 
-# A shell's background job and nohup pass ignored signals on; the tests send them.
+# A shell's background job and nohup leave signals ignored, which the tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the folder of shared recordings; a worker of xdist inherits its name."""
+    """Create the folder of shared recordings; xdist workers inherit its name."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         folder = tempfile.mkdtemp(prefix="underhood-recordings-")
         os.environ[recordings.VARIABLE] = folder

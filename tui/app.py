@@ -90,14 +90,14 @@ def palette() -> type[Provider]:
 
 
 class PlainScrollBar(ScrollBarRender):
-    """For --ascii: whole cells of background, no blocks at the ends."""
+    """A scroll bar for --ascii: whole cells of background, without block characters at the ends."""
 
     VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
     HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
 class Underhood(App[int]):
-    """One application for home, explorer, playground and lessons."""
+    """The application: home, explorer, playground and lessons."""
 
     TITLE = "underhood"
     CSS = CSS
@@ -126,7 +126,7 @@ class Underhood(App[int]):
         ScrollBar.renderer = PlainScrollBar if self.ascii else ScrollBarRender
         self._first, self._options = first, options
         self.key_queue = KeyQueue(self, super().on_event)
-        self._warned = -1  # the number of the key that asked to leave
+        self._warned = -1  # the number of the key press that requested to quit
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = self._known_theme()
@@ -134,11 +134,12 @@ class Underhood(App[int]):
             self.set_keymap(self.settings.keys)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """`$edge`: how frames are drawn."""
+        """Return the default of `$edge`, the style of frames."""
         return {"edge": "ascii" if self.ascii else "round"}
 
     def get_css_variables(self) -> dict[str, str]:
-        """The theme's, and `$line`, `$line-focus` and `$quiet` (titles), which can be read in each."""
+        """Return the theme's variables, and `$line`, `$line-focus` and `$quiet` (titles) with enough
+        contrast."""
         variables = super().get_css_variables()
         theme, ground = self.current_theme, variables["surface"]
         if theme.ansi or not ground.startswith("#"):
@@ -155,11 +156,12 @@ class Underhood(App[int]):
         }
 
     def get_default_screen(self) -> Screen[Any]:
-        """The first screen is the lowest one: no empty screen is drawn before it."""
+        """Return the first screen as the lowest one, so that no empty screen is drawn before it."""
         return make_screen(self._first, **self._options)
 
     def _known_theme(self) -> str:
-        """The theme of the settings; with 16 colours the one that uses the terminal's own."""
+        """Return the theme of the settings, or with 16 colours the one that uses the terminal's
+        colours."""
         name = self._theme_of_settings()
         if self.console.color_system != "standard" or self.available_themes[name].ansi:
             return name
@@ -182,11 +184,11 @@ class Underhood(App[int]):
             self.notify(warning, title="Settings", severity="warning", markup=False)
 
     def notify(self, message: str, **options: Any) -> None:
-        """Show a message, cleaned: it may quote a recording or a file name."""
+        """Show a message without control characters: it may quote a recording or a file name."""
         super().notify(clean_lines(message), **options)
 
     def on_ready(self) -> None:
-        """The first frame is drawn: from here on the collector runs rarely and skips the past."""
+        """Freeze the garbage collector's objects after the first frame, and let it run rarely."""
         gc.collect()
         gc.freeze()
         gc.enable()
@@ -212,8 +214,8 @@ class Underhood(App[int]):
             self.memory.put("theme", theme.name)
 
     def go(self, name: str, instead: bool = False, **options: Any) -> None:
-        """Open a screen by name, on top of the present one or instead of it (the lowest one stays:
-        Textual cannot switch it)."""
+        """Open a screen by name, on top of the current one or instead of it (not instead of the
+        lowest, which Textual cannot switch)."""
         show = self.switch_screen if instead and len(self.screen_stack) > 1 else self.push_screen
         show(make_screen(name, **options))
 
@@ -222,7 +224,7 @@ class Underhood(App[int]):
         self.quit()
 
     def quit(self) -> None:
-        """End; if that loses something, only when asked twice running."""
+        """Quit; if that would lose something, only on the second request in a row."""
         lost = next(
             filter(None, (getattr(each, "unsaved", str)() for each in self.screen_stack)), ""
         )
@@ -234,7 +236,7 @@ class Underhood(App[int]):
         self.exit(0)
 
     def action_safe(self) -> None:
-        """ctrl+c never kills: it says how to leave."""
+        """Show how to quit, for ctrl+c, which never kills the explorer."""
         self.notify("Press q or ctrl+q to leave.", timeout=2)
 
     def action_help(self) -> None:
@@ -247,7 +249,7 @@ class Underhood(App[int]):
 
 
 def make_screen(name: str, **options: Any) -> Screen[Any]:
-    """The screen called `name`; its module is imported here, not before."""
+    """Create the screen called `name`, importing its module."""
     if name == "home":
         from tui.screens.home import HomeScreen
 
@@ -277,7 +279,7 @@ def make_screen(name: str, **options: Any) -> Screen[Any]:
 
 def run_app(first: str, *, ascii: bool = False, mouse: bool = True, **options: Any) -> int:
     """Open the explorer in this terminal and return its exit code."""
-    gc.disable()  # until the first frame is drawn: see on_ready
+    gc.disable()  # until the first frame: see on_ready
     settings = load_settings()
     app = Underhood(first, ascii=ascii, settings=settings, **clean(options))
     app.run(mouse=mouse and settings.mouse)
@@ -285,7 +287,7 @@ def run_app(first: str, *, ascii: bool = False, mouse: bool = True, **options: A
 
 
 def clean(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were set, with absolute paths, which outlive a change of folder."""
+    """Return the options that were set, with absolute paths, which stay valid after a chdir."""
     return {
         name: value.resolve() if isinstance(value, Path) else value
         for name, value in options.items()

@@ -64,13 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Failure as failure:
         complain(f"underhood: {failure}")
         return 1
-    except BrokenPipeError:  # `underhood show | head`
+    except BrokenPipeError:  # as in `underhood show | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        complain(f"underhood: {error}")  # and nothing more at the exit
+        complain(f"underhood: {error}")  # and print no error at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -243,8 +243,8 @@ LOOK_DEFAULTS = {"ascii": False, "no_mouse": False}
 
 
 def look_options(parser: argparse.ArgumentParser) -> None:
-    """Options of every command that opens the explorer. Defaults are set once, at the top:
-    a subparser's default would overwrite an option before the command's name."""
+    """Add the options of every command that opens the explorer. Only the top-level parser has defaults: a
+    subparser's would overwrite an option before the command's name."""
     quiet = argparse.SUPPRESS
     parser.add_argument("--ascii", action="store_true", default=quiet, help="plain ASCII only")
     parser.add_argument(
@@ -253,7 +253,7 @@ def look_options(parser: argparse.ArgumentParser) -> None:
 
 
 def version() -> str:
-    """The installed version; a checkout that was never installed says so."""
+    """Return the installed version, or a note for a checkout that was never installed."""
     from importlib import metadata
 
     try:
@@ -287,7 +287,7 @@ def step_range(text: str) -> tuple[int, int | None]:
 
 
 def need_terminal(command: str) -> None:
-    """Exit 2 unless a person can look and type: Textual would hang without a terminal."""
+    """Exit 2 unless stdin and stdout are terminals: Textual would hang."""
     if sys.stdin.isatty() and sys.stderr.isatty():
         return
     complain(
@@ -299,7 +299,8 @@ def need_terminal(command: str) -> None:
 
 def start(options: argparse.Namespace, first: str, **screen_options: object) -> int:
     """Open the explorer at the screen `first`."""
-    # Textual waits for the next frame before it paints: half as long for twice the frames. Read on import.
+    # Textual waits for the next frame before it paints; twice the frame rate halves the wait. Read on
+    # import.
     os.environ.setdefault("TEXTUAL_FPS", "120")
     from tui.app import run_app
 
@@ -307,13 +308,13 @@ def start(options: argparse.Namespace, first: str, **screen_options: object) -> 
 
 
 def home(options: argparse.Namespace) -> int:
-    """No command: the home screen."""
+    """Open the home screen, without a command."""
     need_terminal("")
     return start(options, "home")
 
 
 def open_trace(options: argparse.Namespace) -> int:
-    """`underhood open`."""
+    """Run `underhood open`."""
     path = trace_path(options.trace)
     need_terminal("open")
     if is_saved_file(path):
@@ -322,7 +323,7 @@ def open_trace(options: argparse.Namespace) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """`underhood run`: record here, then open."""
+    """Run `underhood run`: record, then open."""
     need_terminal("run")
     path, code = record_here(options)
     if not path.exists():
@@ -331,7 +332,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def record(options: argparse.Namespace) -> int:
-    """`underhood record`: the exit code is the program's own."""
+    """Run `underhood record`; return the program's exit code."""
     path, code = record_here(options)
     if path.exists():
         complain(
@@ -342,10 +343,10 @@ def record(options: argparse.Namespace) -> int:
 
 
 def _how_it_ended(code: int) -> str:
-    """The message about a program that was killed: the recording is complete up to there."""
+    """Return the message about a killed program, whose recording is complete up to its end."""
     try:
         name = signal.Signals(code - 128).name if code > 128 else ""
-    except ValueError:  # an exit code of the program's own
+    except ValueError:  # an ordinary exit code
         name = ""
     return f"\n           up to where {name} ended the program" if name else ""
 
@@ -368,12 +369,12 @@ def record_here(options: argparse.Namespace) -> tuple[Path, int]:
         return path, record_program(
             program, path, alias=options.alias, steps=options.steps, **budget
         )
-    except (OSError, sqlite3.Error) as error:  # the trace cannot be made there
+    except (OSError, sqlite3.Error) as error:  # the trace cannot be created there
         raise Failure(f"cannot write a trace: {error}") from None
 
 
 def show(options: argparse.Namespace) -> int:
-    """`underhood show`."""
+    """Run `underhood show`."""
     from tui.show import print_saved_file, print_view
 
     path = trace_path(options.trace)
@@ -381,7 +382,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
-    """`underhood export`."""
+    """Run `underhood export`."""
     from engine.inspect.trace import TraceError
     from tui.export import ExportError, first_graph_view, write_events, write_graph, write_view
     from tui.navigator import open_navigator
@@ -436,13 +437,13 @@ def trace_path(name: str | None) -> Path:
 
 
 def learn(options: argparse.Namespace) -> int:
-    """`underhood learn`."""
+    """Run `underhood learn`."""
     need_terminal("learn")
     return start(options, "lesson" if options.lesson else "lessons", lesson=options.lesson)
 
 
 def lessons(options: argparse.Namespace) -> int:
-    """`underhood lessons check|list`."""
+    """Run `underhood lessons check|list`."""
     if options.what == "check":
         from lessons._runner.check import main as check
 
@@ -459,7 +460,7 @@ def lessons(options: argparse.Namespace) -> int:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """`underhood doctor`."""
+    """Run `underhood doctor`."""
     from tui.doctor import examine, print_findings
 
     return print_findings(examine(), as_json=options.json)

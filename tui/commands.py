@@ -1,4 +1,4 @@
-"""The command palette: every row of the key table that holds where you are, by name; and the lessons."""
+"""The command palette: every action of the current screen by name, and the lessons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def reachable(screen: Screen) -> Iterator[tuple[DOMNode, Key]]:
-    """(where it is done, the row) for every action that this screen offers."""
+    """Return (object with the action, key row) for every action of this screen."""
     for node in [screen, *screen.query("*")]:
         for group in getattr(node, "KEYS", ()):
             for key in group.rows:

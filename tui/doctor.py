@@ -1,4 +1,4 @@
-"""`underhood doctor`: what this machine has, what is missing, and what to do about it."""
+"""`underhood doctor`: checks of the installation, with advice for each problem."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ print(json.dumps([took, engine.get_num_threads(), cpu.get_cpu_capability(), blas
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at: `state` is ok, note or bad."""
+    """The result of one check: `state` is ok, note or bad."""
 
     name: str
     state: str
@@ -39,15 +39,15 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at everything; one thing that cannot even be looked at spoils none of the others."""
+    """Run all checks; a check that raises does not affect the others."""
     return [finding for look in LOOKS for finding in attempted(look)]
 
 
 def attempted(look: Callable[[], Iterator[Finding]]) -> list[Finding]:
-    """The result of a check, or the reason why it failed."""
+    """Return the findings of a check, or one with its exception."""
     try:
         return list(look())
-    except Exception as error:  # the doctor itself must never fall ill
+    except Exception as error:  # no check may end the doctor
         return [Finding(look.__name__.strip("_"), "bad", f"{type(error).__name__}: {error}")]
 
 

@@ -1,6 +1,7 @@
-"""`underhood export`, and the key that writes a graph: a file whose suffix says what is in it.
+"""`underhood export`, and the key that writes a graph: a file whose suffix selects its format.
 
-Graphs are DOT text always; SVG, PNG and PDF of them need graphviz. Pictures of a view need nothing.
+DOT of graphs needs no other program; SVG, PNG and PDF of them need graphviz. Pictures of a view
+need nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class ExportError(Exception):
 
 
 def first_graph_view() -> str:
-    """The view whose graph is written where none is named."""
+    """Return the view whose graph is written by default."""
     return next(each.name for each in views().values() if each.draws_graph)
 
 
@@ -34,7 +35,7 @@ def _graph_view(nav: Navigator) -> View:
 
 
 def write_graph(nav: Navigator, path: Path) -> str:
-    """Write the graph in focus to `path`, in the format of its suffix; a sentence that says so."""
+    """Write the graph in focus to `path`, in the format of its suffix; return a message."""
     suffix = path.suffix.lower()
     if suffix not in (*DOT, *RENDERED):
         known = ", ".join((*DOT, *RENDERED))
@@ -53,7 +54,7 @@ def write_graph(nav: Navigator, path: Path) -> str:
 
 
 def graph_files(nav: Navigator, folder: Path) -> list[str]:
-    """Write the graph as DOT and, where graphviz can, as SVG; a sentence for each."""
+    """Write the graph as DOT and, with graphviz, as SVG; return a message for each."""
     sentences = []
     for suffix in (".dot", ".svg"):
         try:
@@ -64,7 +65,7 @@ def graph_files(nav: Navigator, folder: Path) -> list[str]:
 
 
 def write_view(nav: Navigator, path: Path, width: int, height: int) -> str:
-    """Write the chosen view to `path`: its picture as .svg, .html or .txt, its facts as .json."""
+    """Write the chosen view to `path`: its picture as .svg, .html or .txt, its model as .json."""
     from tui.exports.picture import as_html, as_svg
     from tui.render import UNICODE
     from tui.show import as_json
@@ -105,7 +106,7 @@ def _written(path: Path, formats: dict[str, Callable[[], str]]) -> str:
 
 
 def rendered(text: str, form: str, view: str) -> bytes:
-    """DOT text as SVG, PNG or PDF, by the graphviz package and its program `dot`."""
+    """Convert DOT text to SVG, PNG or PDF with the graphviz package and its program `dot`."""
     others = ".dot needs nothing" + (f", nor does .svg with --view {view}" if form == "svg" else "")
     try:
         graphviz = import_module("graphviz")

@@ -1,4 +1,4 @@
-"""Typed keys in order: a key is forwarded when everything that the last one caused is done.
+"""A queue of typed keys: each is forwarded when everything that the previous one caused is done.
 
 Textual forwards a key to the widget that has the focus when it arrives. A key that opens a screen takes many
 iterations of the event loop until the input line of that screen has the focus. Keys typed in the meantime would
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
     from textual.screen import Screen
 
-LIMIT = 30.0  # seconds until a key that is not done no longer delays the others
+LIMIT = 30.0  # seconds after which an unfinished key no longer delays the others
 TURNS = (
     2,
     10,
-)  # minimum and maximum iterations to wait for: a key may post a message that posts another
+)  # minimum and maximum iterations to wait: a key may post a message that posts another
 
-PASSING = ("escape", "ctrl+q", "ctrl+c")  # keys that do not wait for a screen that reads
+PASSING = ("escape", "ctrl+q", "ctrl+c")  # keys that do not wait for a screen
 Typed = events.Key | events.Paste
 
 
@@ -40,26 +40,26 @@ class KeyQueue:
         self._waiting: deque[Typed] = deque()
         self._task: asyncio.Task[None] | None = None
         self._open = False
-        self._seen: Screen[Any] | None = None  # the screen that has been drawn and has its focus
+        self._seen: Screen[Any] | None = None  # the screen that has been drawn and has a focus
         self._holding: Screen[Any] | None = None  # the screen that is not ready for keys
         self.forwarded = 0  # keys that have been forwarded
 
     def open(self) -> None:
-        """Start forwarding: the first screen is there, and gets the keys typed before."""
+        """Start forwarding to the first screen, beginning with earlier keys."""
         self._open = True
         self._task = asyncio.create_task(self._forward_waiting([]))
 
     def close(self) -> None:
-        """Stop forwarding: the application ends."""
+        """Stop forwarding at the end of the application."""
         if self._task is not None:
             self._task.cancel()
 
     def hold(self, screen: Screen[Any]) -> None:
-        """Let keys wait while this screen is the active one, until `release`: it is still reading."""
+        """Delay keys while this screen is active, until `release`: it is still reading."""
         self._holding = screen
 
     def release(self, screen: Screen[Any]) -> None:
-        """The screen is ready, or left: forward the keys that waited for it."""
+        """Forward the keys that waited for a screen, which is ready or was left."""
         if self._holding is screen:
             self._holding = None
             if self._open and self._waiting and self._task is None:
@@ -70,13 +70,13 @@ class KeyQueue:
         return self._holding is not None and self._app.screen is self._holding
 
     def _passes(self, key: str) -> bool:
-        """Return whether a key does not wait; `q` does if others wait before it."""
+        """Return whether a key is forwarded at once; `q` is not if others wait before it."""
         return key in PASSING or (key == "q" and not self._waiting)
 
     async def take(self, event: Typed) -> None:
         """Forward a key now, or after the waiting ones."""
         if self._blocked and isinstance(event, events.Key) and self._passes(event.key):
-            self._waiting.clear()  # it gives up what the others were typed for
+            self._waiting.clear()  # it cancels what the other keys were typed for
             await self._send(event)
             return
         if self._blocked and self._open and self._task is None:
@@ -97,14 +97,14 @@ class KeyQueue:
             await asyncio.wait([self._task])
 
     async def _forward_waiting(self, reached: list[MessagePump]) -> None:
-        """Wait for the last key, then forward the keys that came in the meantime, one by one."""
+        """Wait for the last key, then forward the keys typed in the meantime, one by one."""
         try:
             await self._settled(reached)
             while self._waiting and self._app.is_running and not self._blocked:
                 reached = self._reached()
                 await self._send(self._waiting.popleft())
                 await self._settled(reached)
-        except Exception as error:  # an action failed: handled as in any other task of Textual
+        except Exception as error:  # an action failed: handled like any exception in a Textual task
             self._app._handle_exception(error)
         finally:
             self._task = None
@@ -114,7 +114,7 @@ class KeyQueue:
         await self._forward(event)
 
     def _reached(self) -> list[MessagePump]:
-        """The widgets that see a key, from the inside out."""
+        """Return the widgets that receive a key, innermost first."""
         return [*(self._app.focused or self._app.screen).ancestors_with_self]
 
     async def _settled(self, reached: list[MessagePump]) -> None:

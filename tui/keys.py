@@ -1,9 +1,9 @@
-"""One system of keys. Every key of every screen is a row here, every key of one view a row of that view
-(`tui.views`); bindings, key bar, help and command palette are all made from these rows, so they cannot
-disagree.
+"""The key table. Every key of every screen is a row here, every key of one view a row of that view
+(`tui.views`). Bindings, key bar, help and command palette are generated from these rows, so that they are
+consistent.
 
-A row's `action` is the method `action_<name>` of the screen. Its id is what `[keys]` in config.toml
-remaps: `step = "n"`.
+A row's `action` is the method `action_<name>` of the screen. `[keys]` in config.toml remaps it by its id: `step
+= "n"`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One action: how it is reached, what the bar calls it and the sentence that explains it."""
+    """One action: its keys, its label in the key bar, and a sentence that explains it."""
 
     action: str
     keys: str  # as Textual names them, comma separated; "" = only in the palette
@@ -375,7 +375,7 @@ PLAYGROUND = KeyGroup(
 
 
 def key_label(keys: str, ascii: bool = False) -> str:
-    """The keys as the key bar writes them: `right_square_bracket,n` -> `] n`."""
+    """Format keys for the key bar: `right_square_bracket,n` -> `] n`."""
     labels = [
         NAMES.get(key, key.replace("ctrl+", "^").replace("shift+", "⇧")) for key in keys.split(",")
     ]
@@ -387,7 +387,7 @@ def key_label(keys: str, ascii: bool = False) -> str:
 
 
 def bindings(*groups: KeyGroup) -> list:
-    """Textual bindings for the rows of these groups."""
+    """Return Textual bindings for the rows of these groups."""
     from textual.binding import Binding
 
     return [

@@ -1,7 +1,7 @@
 """The state of one lesson, apart from any drawing: every key of the lesson screen is a method.
 
-What is to be read afterwards comes back as `Messages`: a list of (style, sentence). Methods that say "runs
-processes" take a while and are called in a thread.
+Methods return `Messages` to show: a list of (style, sentence). Methods marked "runs processes" are slow
+and are called in a thread.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ HINT = {"predict": " ? is a hint.", "exercise": " h is a hint."}
 
 
 class LessonSession:
-    """One lesson being taken. `right`: the present step has been answered."""
+    """A lesson in progress. `right`: the current step has been answered."""
 
     def __init__(self, lesson: Lesson, progress: Progress) -> None:
         self.lesson = lesson
         self.progress = progress
         self.runner = Runner(lesson, progress)
         self.trace: Path | None = None
-        self._seen = 0.0  # when the exercise was last looked at
+        self._seen = 0.0  # modification time of the exercise at the last check
         self.go(progress.resume_index(lesson))
 
     @classmethod
     def open(cls, name: str = "") -> LessonSession:
-        """The named lesson, or the one to continue. Raises: LessonError if there is none."""
+        """Open the named lesson, or the one to continue. Raises: LessonError if there is none."""
         progress = Progress.load()
         lesson = load(name) if name else progress.next_lesson(load_all())
         if lesson is None:
             raise LessonError("every lesson is done; underhood learn <name> opens one again")
         return cls(lesson, progress)
 
-    # Where the learner is
+    # Position
 
     @property
     def step(self) -> Step:
@@ -68,12 +68,12 @@ class LessonSession:
 
     @property
     def text(self) -> str:
-        """The text to read, with the task at the end."""
+        """Return the text of the step, with the task at the end."""
         todo = TODO[self.step.kind] + (HINT.get(self.step.kind, "") if self.step.hints else "")
         return f"# {self.step.title}\n\n{self.step.text}\n\n*{todo}*"
 
     def go(self, at: int) -> None:
-        """To step number `at`."""
+        """Go to step number `at`."""
         self.at, self.hints, self.trace = at, 0, None
         self.right = self.done
         self.runner.visit(at)
@@ -82,18 +82,18 @@ class LessonSession:
             self.changed()
 
     def move(self, by: int) -> bool:
-        """To the step `by` further; whether there is one."""
+        """Move by `by` steps; return whether that step exists."""
         if not 0 <= self.at + by < len(self.lesson.steps):
             return False
         self.go(self.at + by)
         return True
 
     def following(self) -> str:
-        """The name of the next lesson, "" after the last."""
+        """Return the name of the next lesson, "" after the last."""
         later = [lesson for lesson in load_all() if lesson.number > self.lesson.number]
         return later[0].name if later else ""
 
-    # Doing
+    # Actions
 
     def run(self) -> tuple[Messages, Navigator | None]:
         """Run the step's code and open its recording at the step's moment (runs processes)."""
@@ -112,7 +112,7 @@ class LessonSession:
         return messages, nav
 
     def _opened(self, result: RunResult) -> Navigator | None:
-        """The recording of the step, looked at as the lesson says."""
+        """Open the recording of the step with the lesson's moment, view and selection."""
         if result.trace_path is None:
             return None
         from engine.inspect.trace import TraceError
@@ -133,7 +133,7 @@ class LessonSession:
         return self._judged(self.runner.grade(self.at, typed))
 
     def reveal(self) -> Messages:
-        """The answer, for a learner who gives up (runs processes)."""
+        """Return the answer, for a learner who gives up (runs processes)."""
         verdict = self.runner.reveal(self.at)
         return [("number", f"The engine says {verdict.answer}"), ("text", verdict.message)]
 
@@ -161,7 +161,7 @@ class LessonSession:
         return newer
 
     def hint(self) -> Messages:
-        """The next hint; the last one stays."""
+        """Return the next hint, or the last one again."""
         if not self.step.hints:
             return [("dim", "This step has no hints.")]
         text = self.runner.hint(self.at, self.hints)
@@ -181,5 +181,5 @@ class LessonSession:
         ]
 
     def solution(self) -> str:
-        """One right answer, "" until the learner's own is right."""
+        """Return a correct answer, "" until the learner's is correct."""
         return self.runner.solution() if self.right and self.step.kind == "exercise" else ""

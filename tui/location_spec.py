@@ -13,7 +13,7 @@ USAGE = "an event number, +5, -5, start, end, last, error, line:12 or train.py:1
 
 
 def find_moment(history: History, spec: str, current: int) -> int:
-    """The event number that `spec` means at the moment `current`: 120, +5, -5, start, end, last,
+    """Return the event number of `spec` relative to the moment `current`: 120, +5, -5, start, end, last,
     error, line:12, train.py:12. Raises: ValueError for any other."""
     last = int(history.end) - 1
     word = spec.strip().lower()
@@ -44,9 +44,9 @@ def find_moment(history: History, spec: str, current: int) -> int:
 
 
 def last_full_moment(history: History) -> int:
-    """The last moment at which the program's own names still exist: just before its outermost frame
-    ended. After that everything has been freed. If nothing is alive even then, because a function owned
-    everything: just before that function ended."""
+    """Return the last moment at which the program's names still exist: just before its outermost frame
+    ended, after which everything is freed. If nothing is alive even then, because a function owned
+    everything, return the moment just before that function ended."""
     tables, last = history.tables, int(history.end) - 1
     frames = tables.frames
     outer = [
@@ -63,7 +63,8 @@ def last_full_moment(history: History) -> int:
 
 
 def line_moment(history: History, text: str, current: int, name: str = "") -> int:
-    """The moment at which that line (of the file `name`) runs next, or first if it does not run again."""
+    """Return the moment at which that line (of the file `name`) runs next, or first if it does not run
+    again."""
     if not text.isdigit():
         raise ValueError(f"{text!r} is not a line number")
     lines = history.tables.lines
@@ -80,7 +81,7 @@ def line_moment(history: History, text: str, current: int, name: str = "") -> in
 
 
 def _files(history: History, name: str) -> list[int]:
-    """The files of the program that are called `name`, or whose path ends with it."""
+    """Return the files of the program with this name, or whose path ends with it."""
     files = {
         int(file): history.source(int(file))[0] for file in np.unique(history.tables.lines.file)
     }

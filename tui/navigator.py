@@ -33,8 +33,8 @@ from tui.render import Glyphs, Picture, Target, cut
 from tui.render.target import TargetItem, ViewItem
 from tui.views import Action, DrawContext, View, opening, view, view_with_role, views
 
-NEEDLE = 30  # cells of a pattern that a sentence quotes
-MAX_JUMPS = 200  # jumps that can be taken back
+NEEDLE = 30  # maximum cells of a pattern that a sentence quotes
+MAX_JUMPS = 200  # maximum jumps that can be undone
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class JumpEntry:
     moment: int
     selection: Selection
     view: str
-    opened: str = ""  # the view that the jump opened, if that was another
+    opened: str = ""  # the view that the jump opened, if it changed
 
 
 class Navigator:
-    """One trace, one moment, one selection; knows nothing of Textual."""
+    """One trace, one moment, one selection; independent of Textual."""
 
     def __init__(self, history: History, at: str = "", view: str = "") -> None:
         self.history = history
@@ -60,7 +60,7 @@ class Navigator:
         self.needle = ""
         self.notes = Notes()
         self.moment = -1
-        self._before = ""  # the grain before a view with its own grain
+        self._before = ""  # the grain before the current view's own
         self._suit_grain(self.active_view)
         self._past: list[JumpEntry] = []
         self.go(at or ("error" if failure else "end"))
@@ -68,7 +68,7 @@ class Navigator:
 
     @property
     def last(self) -> int:
-        """The last moment there is (-1 in an empty trace)."""
+        """The last moment (-1 in an empty trace)."""
         return int(self.history.end) - 1
 
     # The active view
@@ -97,7 +97,7 @@ class Navigator:
         return f"the view {self.view} has no option {option}"
 
     def press(self, keys: str) -> str:
-        """Do the action of these keys in the active view, else in a view that they lead into."""
+        """Run the action of these keys in the active view, else in a view that they open."""
         declared = [
             (each, action)
             for each in (self.active_view, *views().values())
@@ -110,7 +110,7 @@ class Navigator:
         return f"this is a key of: {', '.join(each.title for each, _ in declared)}"
 
     def command(self, word: str, argument: str = "") -> str:
-        """Do the action of that name or label, of the active view or of another."""
+        """Run the action of that name or label, in the active view or another."""
         for each in (self.active_view, *views().values()):
             for action in each.actions:
                 if word in (action.name, action.label):
@@ -131,11 +131,11 @@ class Navigator:
     # Drawing
 
     def model(self, name: str) -> Any:
-        """The model of the view `name` at this moment."""
+        """Return the model of the view `name` at this moment."""
         return view(name).model(self)
 
     def picture(self, name: str, width: int, height: int, glyphs: Glyphs) -> Picture:
-        """The view `name`, drawn for a room of `width` x `height` cells."""
+        """Return the picture of the view `name` for `width` x `height` cells."""
         options = self.options_of(name)
         context = DrawContext(width, height, glyphs, self.selection, self.grain, options)
         return view(name).draw(self.model(name), context)
@@ -150,14 +150,14 @@ class Navigator:
         return self.history.line_at(self.moment) if self.moment >= 0 else None
 
     def sentence(self) -> str:
-        """This event, in words."""
+        """Describe this event in a sentence."""
         return (
             self.history.event(self.moment).sentence if self.moment >= 0 else "nothing was recorded"
         )
 
     def activity(self, columns: int) -> list[float]:
-        """The activity of the program in each of `columns` equal parts of the trace: 0 to 1.
-        Counted are lines and operator calls; a stretch with any of them is never 0."""
+        """Return the activity of the program in each of `columns` equal parts of the trace: 0 to 1. It counts
+        lines and operator calls; a part with any of them is never 0."""
         import numpy as np
 
         end = self.last + 1
@@ -172,7 +172,7 @@ class Navigator:
     # Moving
 
     def grains(self) -> tuple[str, ...]:
-        """The grains of this trace: one without a graph has no nodes to stop at."""
+        """The grains of this trace: without a graph, it has no grain `node`."""
         return self.history.grains
 
     def move(self, moment: int) -> bool:
@@ -244,7 +244,7 @@ class Navigator:
         self.selection = unaffected.updated(replace(parts, data=self._current(parts.data, item)))
 
     def _unaffected(self, item: SelectionItem | None, also: tuple[SelectionItem, ...]) -> Selection:
-        """The items that stay selected. A node replaces both the data and the position in the program."""
+        """Return the items that stay selected. A node replaces both the data and the position in the program."""
         if item is not None and sort_of(item) == "value":
             return self.selection
         if isinstance(item, NodeSelection):
@@ -254,7 +254,7 @@ class Navigator:
         return replace(self.selection, line=None, call=None, node=None)
 
     def _current(self, data: DataSelection | None, item: TargetItem | None) -> DataSelection | None:
-        """The data with its storage; None for a node's tensor that no longer exists."""
+        """Return the data with its storage; None for a node's tensor that no longer exists."""
         if data is None or isinstance(data, StorageSelection) or not data.tensor:
             return data
         tensor = self.history.tensor(data.tensor, self.moment)
@@ -297,12 +297,12 @@ class Navigator:
             del self._past[:-MAX_JUMPS]
 
     def _opened(self, before: str) -> None:
-        """The last jump opened the active view, if that was not the active one `before`."""
+        """Record that the last jump opened the active view, unless it was active `before`."""
         if self._past and self.view != before:
             self._past[-1] = replace(self._past[-1], opened=self.view)
 
     def close_view(self) -> str:
-        """Return from the active view to where a jump opened it; "" if the user chose it."""
+        """Return from the active view to the position where a jump opened it; "" if the user chose it."""
         opening = [entry.opened for entry in self._past]
         if self.view not in opening:
             return ""
@@ -331,8 +331,8 @@ class Navigator:
         return ""
 
     def _suit_grain(self, coming: View) -> None:
-        """Step by the grain that a view declares (an instruction, a rewrite) until another grain is
-        chosen or another view is active."""
+        """Set the grain that a view declares (an instruction, a rewrite), until another is chosen or another
+        view is active."""
         if self._before and self.grain == self.active_view.grain:
             self.grain = self._before
         self._before = ""
@@ -381,14 +381,14 @@ class Navigator:
         return self.arrive(moment, direction, self.moment)
 
     def begin_search(self, text: str, direction: int) -> str | None:
-        """Search the picture of the active view. None: the events are to be searched for `needle`."""
+        """Search the picture of the active view. Returns None if the events must be searched for `needle`."""
         self.needle = text or self.needle
         if not self.needle:
             return "no pattern; press / to search"
         return self.active_view.search(self, self.needle, direction)
 
     def arrive(self, moment: int | None, direction: int, start: int) -> str:
-        """Go to a match, or say that there is none after or before `start`."""
+        """Go to a match, or report that there is none after or before `start`."""
         if moment is None:
             way, key, other = (
                 ("after", "N", "before") if direction > 0 else ("before", "n", "after")
@@ -400,7 +400,7 @@ class Navigator:
         return ""
 
     def arrive_until(self, moment: int | None, condition: str, start: int) -> str:
-        """Go to the moment at which a condition came true."""
+        """Go to the moment at which a condition became true."""
         if moment is None:
             return f"{condition} does not come true after event {start:,}"
         self.remember()
@@ -424,7 +424,7 @@ class Navigator:
     def _alive(self) -> Any:
         return self.history.tables.tensors.at(self.moment)
 
-    # Growing
+    # Growing recordings
 
     def take(self, history: History) -> None:
         """Continue with a history that has more events. A navigator at the end stays at the end."""

@@ -13,7 +13,7 @@ from engine.inspect.expressions import Expression
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """A moment, and the user's words about it."""
+    """A moment, with the user's note."""
 
     moment: int
     note: str
@@ -21,7 +21,7 @@ class Bookmark:
 
 @dataclass
 class Notes:
-    """`path` is the trace; without one, notes are forgotten with the session."""
+    """The notes on the trace `path`; without a path they are lost with the session."""
 
     path: Path | None = None
     bookmarks: list[Bookmark] = field(default_factory=list)
@@ -30,12 +30,12 @@ class Notes:
 
     @property
     def file(self) -> Path | None:
-        """`train.notes.json` next to `train.uht`."""
+        """The file of the notes: `train.notes.json` next to `train.uht`."""
         return None if self.path is None else self.path.with_suffix(".notes.json")
 
     @classmethod
     def load(cls, trace: Path) -> Notes:
-        """The notes on a trace. A file that cannot be read is reported, and left as it is."""
+        """Load the notes on a trace. A file that cannot be read is reported, and not changed."""
         notes = cls(trace)
         try:
             read = json.loads(notes.file.read_text(encoding="utf-8")) if notes.file else {}
@@ -50,7 +50,7 @@ class Notes:
         return notes
 
     def watch(self, text: str) -> str:
-        """Add a watch expression; the same again removes it."""
+        """Add a watch expression, or remove it if it exists."""
         try:
             expression = Expression(text)
         except ValueError as error:
@@ -69,11 +69,11 @@ class Notes:
         return self._saved(f"bookmark at event {moment:,} {'removed' if removed else 'set'}")
 
     def note_at(self, moment: int) -> str:
-        """The note of a bookmark, "" without one."""
+        """Return the note of a bookmark, "" without one."""
         return next((each.note for each in self.bookmarks if each.moment == moment), "")
 
     def _saved(self, sentence: str) -> str:
-        """Write the file whole, and return the sentence; a folder that cannot be written is named."""
+        """Write the file, and return the sentence, or a message if the folder is not writable."""
         if self.file is None:
             return sentence
         if self.problem:

@@ -16,7 +16,7 @@ from tui.render import clean_lines
 def write(text: str, file: IO[str] | None = None) -> None:
     """Print `text`, cleaned line by line, to `file` (default: standard output).
 
-    What its encoding does not have is printed as an escape: `\\xf6` in the C locale."""
+    Characters that its encoding lacks are printed as escapes: `\\xf6` in the C locale."""
     stream = file or sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     print(clean_lines(text).encode(encoding, "backslashreplace").decode(encoding), file=stream)
@@ -33,7 +33,7 @@ def json_text(value: Any, indent: int | None = 1) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose messages, which quote the command line, are clean."""
+    """An argument parser that cleans its messages, because they quote the command line."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         super()._print_message(clean_lines(message), file)

@@ -1,7 +1,7 @@
 """Directories of traces, settings and state. One environment variable moves them all.
 
-`UNDERHOOD_HOME=/some/folder` puts everything under that folder (tests use it); otherwise the
-platform's own data, config and state folders are used.
+`UNDERHOOD_HOME=/some/folder` puts everything below that folder (tests use it); otherwise the
+platform's data, config and state folders are used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def _folder(kind: str) -> Path:
     home = os.environ.get("UNDERHOOD_HOME")
     if home:
         return Path(home) / kind
-    import platformdirs  # 10 ms, so only where it is needed
+    import platformdirs  # takes 10 ms, so only if necessary
 
     ask = {
         "data": platformdirs.user_data_path,
@@ -26,25 +26,25 @@ def _folder(kind: str) -> Path:
 
 
 def trace_folder() -> Path:
-    """The folder that recordings go to when no `-o` is given. (`traces_directory()` of the recorder,
-    said here because the first frame has no time to import the engine.)"""
+    """The default folder of recordings. (A copy of the recorder's `traces_directory()`: the first
+    frame has no time to import the engine.)"""
     return _folder("data") / "traces"
 
 
 def make_private(folder: Path) -> Path:
-    """Make the folder of recordings, which only its owner reads: they hold a program's values."""
+    """Create the folder of recordings, readable by its owner only: they have a program's values."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
     return folder
 
 
 def settings_file() -> Path:
-    """The TOML file a person may write: theme, keys, ascii."""
+    """The user's TOML file: theme, keys, ascii."""
     return _folder("config") / "config.toml"
 
 
 def state_folder() -> Path:
-    """The folder for what the explorer remembers: recent traces, prompt history, progress."""
+    """The folder for the explorer's state: recent traces, prompt history, progress."""
     return _folder("state")
 
 
@@ -60,7 +60,7 @@ def traces_newest_first(limit: int = 50) -> list[Path]:
 def _age(path: Path) -> float:
     try:
         return path.stat().st_mtime
-    except OSError:  # deleted while we looked
+    except OSError:  # deleted during the listing
         return 0.0
 
 

@@ -1,4 +1,4 @@
-"""Positions in recordings: opened again, one shows the moment, selection and view that were left."""
+"""Positions in recordings: reopening one restores its last moment, selection and view."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tui.navigator import Navigator
     from tui.settings import Memory
 
-MOST = 40  # recordings whose places are remembered
+MOST = 40  # maximum recordings whose positions are stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Position:
 
 
 def save_place(memory: Memory, trace: Path, nav: Navigator) -> None:
-    """Remember where the navigator is in this trace."""
+    """Store the navigator's position in this trace."""
     stamp = _stamp(trace)
     if stamp is None or nav.moment < 0:
         return
@@ -46,7 +46,7 @@ def save_place(memory: Memory, trace: Path, nav: Navigator) -> None:
 
 
 def restore_place(memory: Memory, trace: Path, nav: Navigator) -> bool:
-    """Go to where the user left this trace. Returns False for a new recording."""
+    """Restore the last position in this trace. Returns False for a new recording."""
     saved = memory.get("places", {}).get(str(trace.resolve()))
     stamp = _stamp(trace)
     if not isinstance(saved, dict) or stamp is None or saved.get("stamp") != list(stamp):
@@ -71,7 +71,7 @@ def restore_place(memory: Memory, trace: Path, nav: Navigator) -> bool:
 
 
 def _stamp(trace: Path) -> tuple[int, int] | None:
-    """The size and the time of the file, or None if it is gone."""
+    """Return the size and modification time of the file, or None if it does not exist."""
     try:
         facts = trace.stat()
     except OSError:
@@ -80,7 +80,7 @@ def _stamp(trace: Path) -> tuple[int, int] | None:
 
 
 def _item(kind: str, **values: Any) -> Any:
-    """One item of a selection. Raises: AttributeError or TypeError unless it is one."""
+    """Restore one item of a selection. Raises: AttributeError or TypeError for invalid data."""
     if not kind.endswith("Selection"):
         raise TypeError(kind)
     fitting = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}

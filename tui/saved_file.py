@@ -28,14 +28,14 @@ def shape_text(sizes: tuple[int, ...]) -> str:
 
 
 def _shared(file: SavedFile, tensor: SavedTensor) -> str:
-    """The storage of a tensor, with `=` if others are in it too."""
+    """Return the storage of a tensor, with `=` if other tensors share it."""
     if not tensor.storage or file.format == "safetensors":
         return ""
     count = len(file.sharing.get(tensor.storage, ()))
     label = tensor.storage
     if (
         file.format != "PyTorch, zip"
-    ):  # there, keys are addresses of the program that wrote the file
+    ):  # in those files, keys are addresses in the program that wrote them
         label = str(list(file.storages).index(label)) if label in file.storages else "?"
     return f"{label} ={count}" if count else label
 
@@ -45,7 +45,7 @@ def _kind(tensor: SavedTensor) -> str:
 
 
 def summary(file: SavedFile, width: int, glyphs: Glyphs) -> list[Line]:
-    """The lines above the table."""
+    """Return the lines above the table."""
     counts = dtype_counts(file)
     dtypes = ", ".join(f"{name} {size_text(count)}" for name, count in counts.most_common(4))
     elements = _plural(len(file.tensors), "tensor")
@@ -70,7 +70,7 @@ def summary(file: SavedFile, width: int, glyphs: Glyphs) -> list[Line]:
 
 
 def table(file: SavedFile, width: int, glyphs: Glyphs = UNICODE) -> Picture:
-    """One line a tensor, then one a value."""
+    """Return one line per tensor, then one per value."""
     shapes = [shape_text(each.sizes) for each in file.tensors]
     shape = min(max([5, *map(len, shapes)]), 24) + 2
     dtype = max([5, *(len(each.dtype) for each in file.tensors)]) + 2
@@ -143,7 +143,7 @@ def detail(file: SavedFile, key: str) -> str:
 def draw_saved_file(
     file: SavedFile | None, problem: str, width: int, glyphs: Glyphs = UNICODE
 ) -> Picture:
-    """The table, or why there is none."""
+    """Draw the table, or the reason why there is none."""
     if file is None:
         return Picture.of(
             [(), (Span("  This file cannot be read.", "error"),), (), (Span(f"  {problem}"),)],

@@ -1,6 +1,6 @@
-"""The settings of the user (config.toml, read only) and those that the explorer remembers (state.json).
+"""The user's settings (config.toml, read only) and the explorer's state (state.json).
 
-Neither may ever stop the start: a broken file becomes a warning and the defaults hold.
+Neither prevents the start: a broken file causes a warning, and the defaults apply.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KEPT_LINES = 2000
 
 @dataclass
 class Settings:
-    """The settings in force; `warnings` says what in the file could not be used."""
+    """The settings in effect; `warnings` lists the invalid parts of the file."""
 
     theme: str = ""
     ascii: bool = False
@@ -57,7 +57,7 @@ def load_settings(path: Path | None = None) -> Settings:
 
 
 class Memory:
-    """Small facts that outlive a session, in one JSON file that is written atomically."""
+    """Values that outlive a session, in one JSON file that is written atomically."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or paths.state_folder() / "state.json"
@@ -68,12 +68,12 @@ class Memory:
         self.facts: dict[str, Any] = read if isinstance(read, dict) else {}
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The fact `name`, or `default` when there is none of the default's type."""
+        """Return the value `name`, or `default` if there is none of the default's type."""
         value = self.facts.get(name, default)
         return value if default is None or isinstance(value, type(default)) else default
 
     def put(self, name: str, value: Any) -> None:
-        """Keep a fact. A folder that cannot be written loses memory, not the session."""
+        """Store a value. If the folder is not writable, it lasts for this session only."""
         self.facts[name] = value
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ class Memory:
 
 
 class LineMemory:
-    """Lines typed at a prompt, appended to a file at once so that a crash loses none."""
+    """The history of a prompt; each line is appended to a file at once, so that a crash loses none."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or paths.state_folder() / "prompt_history"
@@ -119,7 +119,7 @@ class LineMemory:
             return
 
     def move(self, by: int, current: str) -> str:
-        """The line `by` entries further; the line being typed is after the last."""
+        """Return the line `by` entries further; the line being typed is after the last."""
         if self.index == len(self.lines):
             self.draft = current
         self.index = max(0, min(len(self.lines), self.index + by))
@@ -127,7 +127,7 @@ class LineMemory:
 
 
 def json_line(line: str) -> str:
-    """A history line as it was typed; a hand-edited line that is not JSON is taken as it is."""
+    """Decode a history line; a hand-edited line that is not JSON is returned unchanged."""
     try:
         read = json.loads(line)
     except ValueError:

@@ -1,4 +1,5 @@
-"""`underhood show`: one view of a recording as text or JSON. The screen's own models and drawings."""
+"""`underhood show`: one view of a recording as text or JSON, with the screen's models and
+pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_view(path: Path, options: argparse.Namespace) -> int:
-    """Print the view that the options ask for; 1 if the trace or the place is not there."""
+    """Print the view that the options select; return 1 for an unknown trace or location."""
     from engine.inspect.trace import TraceError
     from tui.navigator import open_navigator
 
@@ -33,7 +34,7 @@ def print_view(path: Path, options: argparse.Namespace) -> int:
 
 
 def print_saved_file(path: Path, options: argparse.Namespace) -> int:
-    """Print the table of a file of tensors; 1 if it cannot be read."""
+    """Print the table of a file of tensors; return 1 if it cannot be read."""
     from dataclasses import asdict
 
     from engine.inspect.saved_file import SavedFileError, read_saved_file
@@ -56,7 +57,8 @@ def print_saved_file(path: Path, options: argparse.Namespace) -> int:
 
 
 def set_options(nav: Navigator, options: argparse.Namespace) -> None:
-    """Draw as the command line says; ValueError for what the view does not have."""
+    """Set the view's options from the command line. Raises: ValueError for an option that the view
+    lacks."""
     for name in ("form", "fold"):
         value = getattr(options, name)
         if value and (problem := nav.set_option(name, value)):
@@ -64,7 +66,7 @@ def set_options(nav: Navigator, options: argparse.Namespace) -> None:
 
 
 def as_json(nav: Navigator, path: Path) -> str:
-    """The model, with the place it was made at."""
+    """Return the model as JSON, with the trace, moment, line and selection."""
     from engine.inspect.models import to_json
     from engine.inspect.selection import selection_parts
 
@@ -84,7 +86,7 @@ def as_json(nav: Navigator, path: Path) -> str:
 
 
 def as_text(nav: Navigator, options: argparse.Namespace) -> str:
-    """The picture, below a line with its view, event and line."""
+    """Return the picture, below a line with its view, event and line."""
     from tui.render import SETS
 
     width = options.width or shutil.get_terminal_size((100, 40)).columns

@@ -38,7 +38,7 @@ class Tour:
         return self.at >= len(STOPS)
 
     def acted(self, action: str) -> bool:
-        """Continue if that is the action that the tour waits for. Returns whether it is."""
+        """Advance if the tour waits for this action; return whether it does."""
         if self.over or STOPS[self.at].action != action:
             return False
         self.at += 1

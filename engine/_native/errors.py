@@ -24,7 +24,7 @@ ScriptError.__module__ = "engine.jit"
 
 
 class OutOfMemoryError(RuntimeError):
-    """There is not enough memory of a device; where the CPU's is not enough, it is a RuntimeError."""
+    """A device is out of memory; a lack of main memory is a RuntimeError."""
 
 
 OutOfMemoryError.__module__ = "engine"
@@ -44,7 +44,7 @@ _CLASSES: dict[int, type[Exception]] = {
 }
 
 
-# Exceptions that a callback raised and that have not left the core yet.
+# Exceptions of callbacks that the core has not reported yet.
 _passing: dict[str, BaseException] = {}
 _tokens = itertools.count(1)
 
@@ -59,8 +59,8 @@ def pass_on(error: BaseException) -> None:
 def last_error() -> BaseException:
     """Return the exception for this thread's last failing call, and forget that error.
 
-    A finalizer may run at any time before it is read. Errors are a stack (Note [The last error]), so that what a
-    finalizer's calls leave is this one, as long as every failure is read.
+    A finalizer may run before the error is read. Errors are a stack (Note [The last error]), so this error is on
+    top again after the finalizer's calls, if every failure is read.
     """
     text = ffi.string(lib.uh_last_error()).decode("utf-8", "replace")
     kind = lib.uh_last_error_kind()

@@ -16,7 +16,7 @@ def _pass_on(kind: Any, error: BaseException, traceback: Any) -> None:
 
 @ffi.def_extern(error=-1, onerror=_pass_on)
 def uh_py_interrupted() -> int:
-    # Python runs pending signal handlers on entry of this function, and their exceptions leave from here.
+    # Python runs pending signal handlers on entry to this function, which propagates their exceptions.
     return 0
 
 

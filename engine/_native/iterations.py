@@ -1,4 +1,4 @@
-"""The iterations of a training program, for whatever counts them: each step of an optimizer ends one.
+"""The iterations of a training program: each step of an optimizer ends one and notifies listeners.
 
 The schedule of PyTorch's profiler counts iterations in the same way (its KinetoStepTracker).
 """
@@ -12,6 +12,6 @@ listeners: list[Callable[[int], None]] = []
 
 
 def end_iteration(requester: int) -> None:
-    """Call every listener: the requester has ended an iteration."""
+    """Call every listener after an iteration of the requester."""
     for listener in (*listeners,):
         listener(requester)

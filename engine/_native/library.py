@@ -1,4 +1,4 @@
-"""Loads the native library after it has set the environment variables that OpenBLAS reads.
+"""Loading of the native library, with the environment variables that OpenBLAS reads.
 
 OpenBLAS reads its environment once, when the dynamic loader maps it. Two variables are therefore set while the
 library loads and restored afterwards, so that the process and its children keep the user's environment:

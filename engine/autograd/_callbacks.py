@@ -18,7 +18,7 @@ from engine._native import ffi, lib
 from engine._native.errors import pass_on
 from engine.tensor import Tensor, wrap
 
-# At the end of the process the core outlives Python: after this call it runs no callbacks.
+# At process exit the core outlives Python: after this call it runs no callbacks.
 atexit.register(lib.uh_host_finalizing)
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _thread = threading.local()

@@ -15,7 +15,7 @@ __all__ = ["EventList", "kineto_available", "profile", "record_function"]
 class profile(_profile):
     """Profiles the operators of a block; with `enabled=False` it does nothing.
 
-    `use_cpu`, `use_device`, `use_kineto` and their like are accepted: it is always the CPU.
+    `use_cpu`, `use_device`, `use_kineto` and similar are accepted without effect: it is always the CPU.
     """
 
     def __init__(

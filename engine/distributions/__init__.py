@@ -1,7 +1,7 @@
 """Probability distributions: draws, densities, entropies, divergences, transforms and constraints.
 
 A module per distribution, under PyTorch's names. `distribution.py` has the base classes, `probs_or_logits.py`
-those with probabilities, `sampling.py` the samplers that operators do not have, `kl.py` the divergences.
+those with probabilities, `sampling.py` samplers without an operator, `kl.py` the divergences.
 """
 
 from engine.distributions import constraints, transforms, utils

@@ -23,7 +23,7 @@ def draw_classes(probs: Tensor, count: int) -> Tensor:
 
 
 class Categorical(Classes):
-    """The number of a class, of those along the last dimension of `probs` or `logits`.
+    """The index of a class along the last dimension of `probs` or `logits`.
 
     >>> Categorical(logits=engine.zeros(4)).entropy()
     tensor(1.3863)

@@ -1,6 +1,6 @@
 """Maps of unconstrained numbers onto the regions of constraints: `biject_to` and `transform_to`.
 
-`biject_to` takes a one-to-one map with a Jacobian, for inference; `transform_to` one that suits optimisation.
+`biject_to` returns a one-to-one map with a Jacobian, for inference; `transform_to` a map suited to optimisation.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ FOR_BOTH: dict[Any, Factory] = {
 
 
 def _register_shared(registry: ConstraintRegistry) -> None:
-    """Register what both tables have, and the regions that consist of others."""
+    """Register the entries of both tables, and the regions that are composed of others."""
 
     def parts(constraint: Any) -> list[Transform]:
         return [registry(part) for part in constraint.cseq]

@@ -46,17 +46,18 @@ __all__ = [
     "unit_interval",
 ]
 
-TOLERANCE = 1e-6  # of sums and norms that should be 1, and of symmetry
+TOLERANCE = 1e-6  # tolerance for sums and norms of 1, and for symmetry
 
 
 class Constraint:
-    """A region; subclasses define `check`, and say if it is discrete and how many dimensions an event has."""
+    """A region; subclasses define `check`, `is_discrete` and `event_dim`, the number of dimensions of an
+    event."""
 
     is_discrete: Any = False
     event_dim: Any = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Return which events of `value` are inside."""
+        """Return a bool tensor: True for the events of `value` that are inside."""
         raise NotImplementedError(f"{type(self).__name__} does not define check")
 
     def __repr__(self) -> str:
@@ -191,7 +192,7 @@ class _LowerCholesky(_LowerTriangular):
 
 
 class _CorrCholesky(_LowerCholesky):
-    """Such triangles whose rows have length 1: factors of matrices of correlations."""
+    """Lower triangles with rows of length 1: Cholesky factors of correlation matrices."""
 
     def check(self, value: Tensor) -> Tensor:
         tolerance = 10 * value.shape[-1] * engine.finfo(value.dtype).eps
@@ -200,7 +201,7 @@ class _CorrCholesky(_LowerCholesky):
 
 
 class _Dependent(Constraint):
-    """A region that depends on other values: it cannot check by itself."""
+    """A region that depends on other values, so it has no `check`."""
 
     def __init__(
         self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
@@ -234,7 +235,7 @@ class _Dependent(Constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property of a distribution whose value is a constraint; read from the class it is a dependent one."""
+    """A property of a distribution whose value is a constraint; on the class it is a dependent constraint."""
 
     def __init__(
         self,
@@ -251,7 +252,7 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """A region of events that are several events of another one."""
+    """A region whose events consist of several events of another region."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint = base_constraint

@@ -15,7 +15,8 @@ __all__ = ["ContinuousBernoulli"]
 
 
 class ContinuousBernoulli(Binary):
-    """Numbers x in [0, 1] of a density in proportion to exp(logits * x) (Loaiza-Ganem and Cunningham, 2019).
+    """Numbers x in [0, 1] with a density proportional to exp(logits * x) (Loaiza-Ganem and Cunningham,
+    2019).
 
     With A = log((exp(logits) - 1) / logits), the density is exp(logits * x - A), and the derivatives of A
     are the mean and the variance. Series replace them for probabilities between `lims`.

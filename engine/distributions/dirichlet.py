@@ -14,7 +14,7 @@ __all__ = ["Dirichlet"]
 
 
 def draw_simplex(*concentrations: Tensor) -> Tensor:
-    """Return the first share of gamma draws in their sum."""
+    """Return gamma draws divided by their sum."""
     draws = [standard_gamma(a) for a in concentrations]
     return draws[0] / sum(draws)
 

@@ -1,8 +1,7 @@
 """Distribution: parameters with constraints, a batch of independent distributions, events of any shape.
 
-A draw has the shape (sample, batch, event). A class states its parameters in `arg_constraints`; `_set_parameters`
-stores them, broadcast against each other, and everything else that concerns all of them follows from there:
-checks, `expand`, `repr`.
+A draw has the shape (sample, batch, event). A class declares its parameters in `arg_constraints`; `_set_parameters`
+stores them, broadcast against each other. Checks, `expand` and `repr` use these declarations.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def _as_region(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 class Distribution:
-    """The base class of distributions: `batch_shape` distributions, of draws of `event_shape` each."""
+    """The base class of distributions: a batch of `batch_shape` distributions, each with draws of `event_shape`."""
 
     has_rsample: Any = False
     has_enumerate_support: Any = False
@@ -50,9 +49,9 @@ class Distribution:
         Any
     ] = {}  # constraints by the names of parameters; a property in some classes
     support: Any = None
-    _event_dims: ClassVar[dict[str, int]] = {}  # of parameters whose constraints depend on others
+    _event_dims: ClassVar[dict[str, int]] = {}  # parameters whose constraints depend on others
     _validate_args: bool = __debug__
-    _repr_shows_parameters = True  # PyTorch leaves them out where another distribution holds them
+    _repr_shows_parameters = True  # as in PyTorch, left out if another distribution holds them
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Let a recording show the draws of the engine's own distributions as regions."""
@@ -102,7 +101,7 @@ class Distribution:
         return dim
 
     def _parameters(self) -> Iterator[tuple[str, Tensor]]:
-        """Yield those parameters that are stored: passed, or derived from such and read before."""
+        """Yield the stored parameters: those passed, and derived ones that were read before."""
         for name in self.arg_constraints:
             if isinstance(value := vars(self).get(name), Tensor):
                 yield name, value
@@ -327,7 +326,7 @@ class LocationScale(Distribution):
 
 
 def derived(function: Callable[[Any], Tensor]) -> Any:
-    """Make a parameter that is computed from the others when it is first read; it keeps its graph."""
+    """Define a parameter that is computed from the others on its first use, with its graph."""
 
     @functools.wraps(function)
     def compute(self: Any) -> Tensor:

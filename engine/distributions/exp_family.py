@@ -1,4 +1,4 @@
-"""Exponential families that are given by their natural parameters."""
+"""Exponential families defined by their natural parameters."""
 
 from __future__ import annotations
 

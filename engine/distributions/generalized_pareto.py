@@ -42,7 +42,7 @@ class GeneralizedPareto(Distribution):
         return constraints.interval(self.loc, end)
 
     def _slope(self) -> tuple[Tensor, Tensor]:
-        """Return where the concentration is 0, and the concentration with ones in these places."""
+        """Return a mask of zero concentrations, and the concentration with ones in their place."""
         is_zero = self.concentration.abs() <= engine.finfo(self.concentration.dtype).eps
         return is_zero, self.concentration.masked_fill(is_zero, 1.0)
 

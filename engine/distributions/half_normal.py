@@ -1,4 +1,4 @@
-"""The half-normal distribution, and distances from the centre of a symmetric distribution in general."""
+"""The half-normal distribution, and the base of folded symmetric distributions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Folded", "HalfNormal"]
 
 
 class Folded(TransformedDistribution):
-    """The distance from 0 of draws of a distribution that is symmetric around 0."""
+    """The absolute value of draws of a distribution that is symmetric around 0."""
 
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive}
     support = constraints.nonnegative

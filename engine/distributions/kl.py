@@ -1,7 +1,7 @@
 """Kullback-Leibler divergences KL(p || q): the mean of log p - log q over draws of p.
 
-Most are -entropy(p) - E_p[log q]: `Expectations` has what a family p knows of the means of powers, logarithms and
-exponentials of its draws, and `CROSS` what the mean of log q is in terms of these.
+Most are -entropy(p) - E_p[log q]: `Expectations` has the means of powers, logarithms and exponentials of draws of
+a family p, and `CROSS` the mean of log q in terms of these.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ _PAIRS: dict[type, tuple[type, ...]] = {
         Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Normal, Pareto, Uniform,
     ),
 }  # fmt: skip
-# Here p has draws where q has none.
+# p has draws outside the support of q.
 _INFINITE: dict[type, tuple[type, ...]] = {
     Beta: (Pareto,),
     ContinuousBernoulli: (Pareto,),
@@ -387,7 +387,7 @@ def _(p: Independent, q: Independent) -> Tensor:
 
 @register_kl(TransformedDistribution, TransformedDistribution)
 def _(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
-    # A one-to-one map of both changes nothing.
+    # A one-to-one map of both does not change the divergence.
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError(
             "KL of TransformedDistributions is implemented for equal transforms and event shapes only"

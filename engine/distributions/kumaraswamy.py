@@ -18,7 +18,8 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """Probabilities with the cdf 1 - (1 - x**concentration1)**concentration0: like beta draws, but in closed form.
+    """Probabilities with the cdf 1 - (1 - x**concentration1)**concentration0: similar to the beta distribution,
+    with a cdf in closed form.
 
     >>> Kumaraswamy(1.0, 1.0).mean
     tensor(0.5000)

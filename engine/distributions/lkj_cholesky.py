@@ -15,7 +15,8 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors of `dim` x `dim` correlations R, of a density in proportion to det(R)**(concentration - 1).
+    """Cholesky factors of `dim` x `dim` correlations R, with a density proportional to det(R)**(concentration -
+    1).
 
     Lewandowski, Kurowicka and Joe (2009).
 
@@ -38,7 +39,7 @@ class LKJCholesky(Distribution):
         self._set_parameters(validate_args, (dim, dim), concentration=concentration)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
-        """Draw row by row: a direction, and how much of the length 1 it has (the onion method)."""
+        """Draw row by row, by the onion method: a direction, and its share of the length 1."""
         shape, size = self._extended_shape(sample_shape), self.dim
         with engine.no_grad():
             noise = engine.randn(shape, dtype=self.concentration.dtype).tril(-1)

@@ -14,7 +14,8 @@ __all__ = ["LogisticNormal"]
 
 
 class LogisticNormal(TransformedDistribution):
-    """Probabilities of n + 1 classes: sticks broken at n normal draws, the last dimension of `loc` and `scale`.
+    """Probabilities of n + 1 classes: stick-breaking of n normal draws, the last dimension of `loc` and
+    `scale`.
 
     >>> import engine
     >>> LogisticNormal(engine.zeros(2), engine.ones(2)).sample().sum()

@@ -67,7 +67,7 @@ class MatrixForms(Distribution):
 
 
 class MultivariateNormal(MatrixForms):
-    """The normal distribution of vectors with the mean `loc` and a covariance, given in one of three forms.
+    """The normal distribution of vectors with the mean `loc` and a covariance matrix in one of three forms.
 
     >>> MultivariateNormal(engine.zeros(2), engine.eye(2)).entropy()
     tensor(2.8379)

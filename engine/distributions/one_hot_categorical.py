@@ -1,4 +1,4 @@
-"""The distribution over classes, whose draws are vectors of zeros and a one."""
+"""The distribution over classes with one-hot vectors as draws."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Classes):
-    """A class, of those along the last dimension of `probs` or `logits`, as a vector with a one in its place.
+    """A class along the last dimension of `probs` or `logits`, as a one-hot vector.
 
     >>> OneHotCategorical(engine.tensor([0.0, 1.0])).sample()
     tensor([0., 1.])
@@ -68,7 +68,7 @@ class OneHotCategorical(Classes):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """The same, whose draws pass gradients on to the probabilities as if they were these."""
+    """OneHotCategorical whose draws pass their gradients to the probabilities unchanged."""
 
     has_rsample = True
 

@@ -17,7 +17,7 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """Numbers from `scale` on, of a density in proportion to x**-(alpha + 1).
+    """Numbers from `scale` on, with a density proportional to x**-(alpha + 1).
 
     >>> Pareto(1.0, 3.0).mean
     tensor(1.5000)

@@ -13,7 +13,7 @@ __all__ = ["Poisson"]
 
 
 class Poisson(Distribution):
-    """The Poisson distribution: the number of events where `rate` are expected.
+    """The Poisson distribution: a number of events with the mean `rate`.
 
     >>> Poisson(2.0).log_prob(engine.tensor(0.0))
     tensor(-2.)

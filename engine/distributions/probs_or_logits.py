@@ -1,4 +1,5 @@
-"""Probabilities that are passed as such or as logits; the other form is computed when it is read."""
+"""Distributions with `probs` or `logits` as parameters; the other form is computed on its first
+use."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class LogitRelaxedBernoulli(Binary):
 
 
 class Relaxed(TransformedDistribution):
-    """Draws between the values of a discrete distribution, the closer to them the lower the temperature."""
+    """Draws between the values of a discrete distribution; a lower temperature moves them closer to these."""
 
     has_rsample = True
 

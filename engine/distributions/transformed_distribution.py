@@ -1,4 +1,4 @@
-"""Distributions of mapped draws."""
+"""Distributions of transformed draws."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of `transforms`, one after the other, of the draws of `base_distribution`.
+    """The distribution of draws of `base_distribution` after all `transforms`, applied in order.
 
     >>> from engine.distributions import Normal
     >>> from engine.distributions.transforms import ExpTransform
@@ -115,7 +115,7 @@ class TransformedDistribution(Distribution):
         return ComposeTransform(self.transforms).sign
 
     def _mirrored(self, q: Tensor) -> Tensor:
-        """Return q, or 1 - q where the maps together decrease."""
+        """Return q, or 1 - q if the composition of the maps is decreasing."""
         sign = self._sign
         return q if isinstance(sign, int) and sign == 1 else sign * (q - 0.5) + 0.5
 

@@ -1,6 +1,6 @@
-"""Maps between regions, with the logarithm of how they stretch volumes: `y = t(x)`, `x = t.inv(y)`.
+"""Maps between regions, with the logarithm of their Jacobian determinant: `y = t(x)`, `x = t.inv(y)`.
 
-A subclass defines `_call`, `_inverse` if the map can be undone, and `log_abs_det_jacobian(x, y)`.
+A subclass defines `_call`, `_inverse` if the map is invertible, and `log_abs_det_jacobian(x, y)`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ softplus = engine.nn.functional.softplus
 class Transform:
     """A map from `domain` to `codomain`.
 
-    `cache_size=1` keeps the last x and y, so that `inv(t(x))` is x itself: exact, and with its graph.
+    `cache_size=1` caches the last x and y, so that `inv(t(x))` is x itself: exact, and with its graph.
     """
 
     bijective: Any = False
@@ -62,7 +62,7 @@ class Transform:
         self._inverse_of_self: Any = None
 
     def _settings(self) -> tuple[Any, ...]:
-        """Return what two equal maps of this class have in common."""
+        """Return the settings that determine a map of this class."""
         return ()
 
     def __eq__(self, other: object) -> bool:
@@ -93,7 +93,7 @@ class Transform:
         return inverse
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """Return the same map that keeps the last x and y."""
+        """Return the same map with a cache of the last x and y."""
         if self._cache_size == cache_size:
             return self
         other = type(self).__new__(type(self))
@@ -145,7 +145,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 class _InverseTransform(Transform):
-    """A map read backwards; it caches nothing itself."""
+    """The inverse of a map; it caches nothing itself."""
 
     def __init__(self, transform: Transform) -> None:
         super().__init__()
@@ -390,7 +390,7 @@ class CumulativeDistributionTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """Vectors to probabilities: softmax. The inverse returns one of the vectors."""
+    """Vectors to probabilities: softmax. The inverse returns one of the possible vectors."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
 
@@ -402,7 +402,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """n numbers to n + 1 probabilities: each takes a share of what those before it left of a stick."""
+    """n numbers to n + 1 probabilities: each takes a share of the rest of a stick."""
 
     domain, codomain, bijective = constraints.real_vector, constraints.simplex, True
 
@@ -424,7 +424,7 @@ class StickBreakingTransform(Transform):
         return used.log() - left.log() + after.log()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        # Each probability changes with its own x by itself times the part that its share leaves.
+        # The derivative of a probability with respect to its x is itself times (1 - its share).
         return (y[..., :-1].log() - softplus(self._shares(x))).sum(-1)
 
     def forward_shape(self, shape: Sequence[int]) -> Any:
@@ -441,9 +441,8 @@ def _resized(shape: Sequence[int], event_dim: int, by: int) -> Any:
 
 
 class CorrCholeskyTransform(Transform):
-    """n (n - 1) / 2 numbers to a triangle with rows of length 1, the factor of a matrix of correlations.
-
-    tanh of a number is a partial correlation: the share of the length that is left in its row.
+    """n (n - 1) / 2 numbers to a triangle with rows of length 1, the Cholesky factor of a correlation matrix.
+    tanh of a number is a partial correlation: its share of the remaining length of the row.
     """
 
     domain, codomain, bijective = constraints.real_vector, constraints.corr_cholesky, True
@@ -584,13 +583,13 @@ class ComposeTransform(Transform):
         return (self.parts,)
 
     def _event_dims(self) -> Iterator[int]:
-        """Yield, from the first part to the end, how many dimensions are mapped together there."""
-        # From back to front: what a part needs, or what the parts after it need in its terms.
+        """Yield the number of event dimensions before each part, and after the last."""
+        # From last to first: the dimensions that a part needs, or that the later parts need, in its terms.
         dims = [self.parts[-1].codomain.event_dim]
         for part in reversed(self.parts):
             gained = part.codomain.event_dim - part.domain.event_dim
             dims.append(max(part.domain.event_dim, dims[-1] - gained))
-        # From front to back: what those in front of a part carry along.
+        # From first to last: the dimensions that the earlier parts add.
         current = dims[-1]
         yield current
         for part in self.parts:

@@ -49,7 +49,7 @@ class Uniform(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        return self.high * math.nan  # every value is as likely
+        return self.high * math.nan  # every value is equally likely
 
     @property
     def variance(self) -> Tensor:

@@ -41,7 +41,7 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Return the logits of probabilities that are kept away from 0 and 1."""
+    """Return the logits of probabilities, clamped away from 0 and 1."""
     family = Binary if is_binary else Classes
     holder: Any = family.__new__(family)
     vars(holder)["probs"] = probs

@@ -14,7 +14,8 @@ __all__ = ["VonMises"]
 
 
 class VonMises(Distribution):
-    """Angles around `loc`, in radians, of a density in proportion to exp(concentration * cos(x - loc)).
+    """Angles around `loc`, in radians, with a density proportional to exp(concentration * cos(x -
+    loc)).
 
     >>> VonMises(engine.tensor(1.0), engine.tensor(4.0)).mean
     tensor(1.)
@@ -57,7 +58,7 @@ class VonMises(Distribution):
             k = self.concentration.expand(shape).double().reshape(-1)
             tau = 1 + (1 + 4 * k.square()).sqrt()
             rho = (tau - (2 * tau).sqrt()) / (2 * k)
-            # Where k is small the difference above is lost, and the limit is 1 / k.
+            # For small k the difference above cancels; the limit is 1 / k.
             r = engine.where(k < 1e-5, 1 / k + k, (1 + rho.square()) / (2 * rho))
             angle, pending = engine.empty_like(k), engine.arange(k.numel())
             while pending.numel():

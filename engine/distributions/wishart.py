@@ -16,7 +16,7 @@ __all__ = ["Wishart"]
 
 
 class Wishart(MatrixForms):
-    """The distribution of the sum of x xᵀ over `df` normal vectors with a covariance, given in one of three forms.
+    """The distribution of the sum of x xᵀ over `df` normal vectors with a covariance matrix in one of three forms.
 
     >>> Wishart(engine.tensor(3.0), engine.eye(2)).mean
     tensor([[3., 0.],

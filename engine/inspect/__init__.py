@@ -1,4 +1,4 @@
-"""Look at what the engine did: record a run, read its trace, ask its history."""
+"""Inspection of the engine's work: record a run, read its trace, query its history."""
 
 from __future__ import annotations
 

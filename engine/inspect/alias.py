@@ -1,6 +1,6 @@
 """A module under a second name: `import torch` finds the engine, submodules included.
 
-In this process only, and in those that its multiprocessing starts.
+It affects this process and those that its multiprocessing starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class _Watched(importlib.abc.Loader):
-    """Loads a module as its own loader does, then calls a function with it."""
+    """A loader that delegates to the module's own loader, then calls a function with the module."""
 
     def __init__(self, loader: Any, then: Callable[[ModuleType], None]) -> None:
         self._loader, self._then = loader, then
@@ -56,7 +56,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _watch(
         self, fullname: str, path: Sequence[str] | None, then: Callable[[ModuleType], None]
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec that the other finders have, with a loader that calls `then`."""
+        """Return the other finders' spec, with a loader that calls `then`."""
         for finder in sys.meta_path:
             spec = None if finder is self else finder.find_spec(fullname, path)
             if spec is not None:
@@ -65,7 +65,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def install_in_processes(self, spawn: ModuleType) -> None:
-        """Let the processes that multiprocessing spawns have the alias, too, before they import the program."""
+        """Install the alias in processes that multiprocessing spawns, before they import the program."""
         prepared = spawn.get_preparation_data
 
         def with_alias(name: str) -> dict[str, Any]:

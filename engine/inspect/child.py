@@ -1,7 +1,7 @@
-"""Recording begins in the process of the user's program, which Python then runs as it always does.
+"""Start of a recording in the process of the user's program, which Python then runs as usual.
 
-`startup/sitecustomize.py` calls `begin` before the program; nothing of ours is on the stack when it
-runs. See "What a recorded program can see" in engine/README.md.
+`startup/sitecustomize.py` calls `begin` before the program; none of our frames is on the stack when it runs.
+See "What a recorded program can see" in engine/README.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STDERR = 2
 
 
 def begin(fd: int, script: str, module: str, steps: tuple[int, int | None] | None) -> None:
-    """Record this process into the ring of `fd`: all of it up to its last atexit function, or chosen steps."""
+    """Record this process into the ring of `fd`: up to its last atexit function, or chosen steps only."""
     if script:
         line_tracer.claim(script)
     argv = [module or sys.argv[0], *sys.argv[1:]]
@@ -28,19 +28,19 @@ def begin(fd: int, script: str, module: str, steps: tuple[int, int | None] | Non
         running = sink.start(Ring(fd), argv, module, is_running=False)
     else:
         running = ChosenSteps(Ring(fd), argv, module, *steps)
-    # Registered before anything of the user's, so it runs after the user's atexit functions.
+    # Registered before the user's atexit functions, so it runs after them.
     atexit.register(_end, running, _identity(_STDERR))
 
 
 def _end(running: sink.RingSink | ChosenSteps, stderr: tuple[int, int] | None) -> None:
-    """Says what is to be said on the stderr that the program began with, if it is still there."""
+    """Write the recording's message to the stderr that the program started with, if that is still open."""
     if (problem := running.stop(None)) and stderr and _identity(_STDERR) == stderr:
         with suppress(OSError):
             os.write(_STDERR, f"underhood: {problem}\n".encode())
 
 
 def _identity(fd: int) -> tuple[int, int] | None:
-    """Return which file a descriptor leads to; the number alone may be another file's by now."""
+    """Return the identity of a descriptor's file: the program may have reused the number."""
     try:
         file = os.fstat(fd)
     except OSError:

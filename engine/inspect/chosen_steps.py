@@ -1,7 +1,7 @@
 """Recording chosen steps of a program: `underhood record --steps 3:5 train.py`.
 
-A step ends when an optimizer's `step` or `engine.inspect.step` returns. Where several count, as many have ended as
-the busiest has ended: that is how PyTorch's profiler counts iterations.
+A step ends when an optimizer's `step` or `engine.inspect.step` returns. With several optimizers, the largest count
+is the number of steps, as in PyTorch's profiler.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def step() -> None:
 
 
 def parse_steps(text: str) -> tuple[int, int | None]:
-    """`3:5` is steps 3 and 4 counted from 0, as a slice; `3:` all from there on, `3` that one.
+    """Parse a slice of steps: `3:5` is steps 3 and 4, counted from 0; `3:` all from 3 on, `3` only that one.
 
     Raises: ValueError for anything else.
     """
@@ -50,7 +50,7 @@ class ChosenSteps:
             self._start()
 
     def _end_step(self, requester: int) -> None:
-        if os.getpid() != self._pid:  # a forked child is not what is recorded
+        if os.getpid() != self._pid:  # a forked child is not recorded
             return
         self._ended[requester] += 1
         steps = max(self._ended.values())
@@ -78,5 +78,5 @@ class ChosenSteps:
         )
 
     def stop(self, exit_code: int | None) -> str:
-        """End the recording with the program; return what has to be said about it."""
+        """End the recording with the program; return its message, "" if all went well."""
         return self._sink.stop(exit_code) if self._sink is not None else ""

@@ -1,8 +1,8 @@
-"""The records of a trace in columns: 64 bytes in the ring, one or two on disk, some 15 here.
+"""Columnar storage of a trace's records: 64 bytes each in the ring, one or two on disk, about 15 here.
 
-The first records, and those that came last, are an array of whole records. Before those they are packed: by
-segment of 65,536, by kind, and by field, each column in as few bytes as its numbers need. A table of
-facts asks for a few fields of a few kinds, and gets them without a look at the others.
+Short traces, and the newest records of a long one, are an array of whole records. The others are packed by segment of
+65,536, by kind and by field, each column with the least sufficient item size. A table of facts reads a few fields of a
+few kinds without touching the others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.inspect.events import PAYLOAD, RECORD
 PLAIN = 1 << 18  # events up to which a trace is not packed
 PACKED = 1 << 16  # events of a packed segment
 _CHUNK = 1 << 10  # records that are assembled when one is read
-_LEAST_PACKED = 1 << 14  # a segment of the file that has as many is packed as it is
+_LEAST_PACKED = 1 << 14  # a segment of the file with as many is packed by itself
 
 Columns = dict[str, np.ndarray]
 
@@ -85,23 +85,23 @@ def columns_of_records(records: np.ndarray) -> Columns:
 
 
 class _Segment(Protocol):
-    """Some records that follow each other."""
+    """A run of consecutive records."""
 
     first: int
     kinds: np.ndarray
 
     def positions(self, kind: int) -> np.ndarray:
-        """Return where the records of a kind are, ascending, from the first record of the segment on."""
+        """Return the positions of a kind's records in the segment, ascending."""
 
     def of_kind(self, kind: int, field: str) -> np.ndarray | int:
-        """A field of all records of a kind; a number where they are all the same."""
+        """Return a field of all records of a kind; one number if all are equal."""
 
     def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
         """A field of the records at these positions."""
 
 
 class _Plain:
-    """Records as they are."""
+    """An unpacked run of records."""
 
     def __init__(self, first: int, records: np.ndarray) -> None:
         self.first = first
@@ -122,7 +122,7 @@ class _Plain:
 
 
 class _Packed:
-    """Records by kind; what is the same in all of them is kept once."""
+    """Records by kind; a field that is equal in all of them is stored once."""
 
     def __init__(self, first: int, columns: Columns) -> None:
         self.first = first
@@ -182,7 +182,7 @@ class _Packed:
 
 
 class _Mapped:
-    """All records of a trace by kind, as arrays of its index (see index.py): a column that is not used is not read."""
+    """All records of a trace by kind, as memory-mapped arrays of its index (see index.py)."""
 
     first = 0
 
@@ -226,7 +226,7 @@ class _Mapped:
 
 
 def arrays_of_events(events: Events) -> Columns:
-    """The arrays that `_Mapped` reads: of few bytes for each event, and one element where all are the same."""
+    """Return the arrays for `_Mapped`, with the least item size; a column of equal elements has one."""
     kinds = _small(events.column("kind"))
     times = events.column("t")
     t_first = np.minimum.reduceat(times, np.arange(0, len(times), PACKED))
@@ -245,7 +245,7 @@ _NONE = np.empty(0, np.int64)
 
 
 def _small(column: np.ndarray) -> np.ndarray:
-    """The same numbers, none of which is negative, in as few bytes as the largest needs."""
+    """Convert numbers >= 0 to the smallest dtype that holds the largest."""
     return column.astype(np.min_scalar_type(int(column.max())))
 
 
@@ -267,8 +267,8 @@ def _fitted(column: np.ndarray, low: int, high: int) -> np.ndarray | int:
 
 
 class Records:
-    """Some records by their numbers, as a structured array has them: `records["a"]`, `records[mask]`.
-    A field is put together when it is first read."""
+    """Some records by their numbers, with the interface of a structured array: `records["a"]`, `records[mask]`. A
+    field is assembled on its first use."""
 
     def __init__(self, count: int, column: Callable[[str], np.ndarray]) -> None:
         self._count = count
@@ -288,7 +288,7 @@ class Records:
 
 
 class Events:
-    """The records of a trace up to some moment; as an array has them, but in little room."""
+    """The records of a trace up to some moment: the interface of an array, in less memory."""
 
     def __init__(self, segments: tuple[_Segment, ...], end: int) -> None:
         self._segments = segments
@@ -318,7 +318,7 @@ class Events:
                 return records[number - first]
             if (
                 self._missed != first
-            ):  # records far apart: a chunk for each would cost 20 times as much
+            ):  # records far apart: assembling a chunk for each would take 20 times as long
                 self._missed = first
                 return self.records(np.array([number]))[0]
             records = self[first : first + _CHUNK]
@@ -327,14 +327,14 @@ class Events:
         return self.records(self.record_numbers(key))
 
     def record_numbers(self, key: Any) -> np.ndarray:
-        """The numbers that an array's index stands for."""
+        """Convert an array index to record numbers."""
         if isinstance(key, slice):
             return np.arange(*key.indices(self._end))
         key = np.asarray(key)
         return np.flatnonzero(key) if key.dtype == bool else key
 
     def records(self, numbers: np.ndarray) -> np.ndarray:
-        """Whole records by their numbers."""
+        """Return whole records by their numbers."""
         out = np.empty(len(numbers), RECORD)
         for name in RECORD.names or ():
             out[name] = self.gather(name, numbers)
@@ -401,7 +401,7 @@ class Events:
 
 
 class Column(np.lib.mixins.NDArrayOperatorsMixin):
-    """A field of all records, of which as much is put together as is read."""
+    """A field of all records, assembled chunk by chunk on access."""
 
     def __init__(self, events: Events, field: str) -> None:
         self._events = events
@@ -427,13 +427,13 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class Store:
-    """Takes records in, and gives all that there are as `Events`, or as one array while they are few."""
+    """Accepts records, and returns all so far as `Events`, or as one array while they are few."""
 
     def __init__(self) -> None:
         self._packed: list[_Segment] = []
         self._first = 0  # of the records in `_tail`
         self._tail = np.empty(0, RECORD)
-        self._count = 0  # how many of `_tail` are records
+        self._count = 0  # number of records in `_tail`
         self._columns: Events | None = None
 
     @classmethod
@@ -466,7 +466,7 @@ class Store:
             self._pack_tail(PACKED)
 
     def _pack_tail(self, low: int) -> None:
-        """Packs what there are of full segments, or all (`least` 1) that is left."""
+        """Packs the full segments, or with `least` 1 all remaining records."""
         at = 0
         while self._count - at >= low:
             end = min(at + PACKED, self._count)
@@ -482,7 +482,7 @@ class Store:
 
     @property
     def columns(self) -> Events:
-        """Return what there is now; it stays as it is when more comes."""
+        """Return the present columns, which later records do not change."""
         if self._columns is None:
             tail = [_Plain(self._first, self._tail[: self._count])] if self._count else []
             self._columns = Events((*self._packed, *tail), len(self))

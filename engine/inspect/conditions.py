@@ -33,7 +33,7 @@ _CHANGING = (
 
 
 def run_until(history: History, text: str, m: int, check: Check | None = None) -> int | None:
-    """The first moment after `m` at which the condition comes true; None: it never does.
+    """Return the first moment after `m` at which the condition becomes true, or None.
     Raises: ValueError for a text that is not a condition."""
     text = text.strip()
     lowered = text.lower()

@@ -77,12 +77,13 @@ _DTYPE_CODES = {dtype.name: code for code, dtype in enumerate(DTYPES)}
 
 
 def coded(names: tuple[str, ...], code: int) -> str:
-    """The name of a small code; an unknown one (from a newer engine) shows as `?7`."""
+    """The name of a small code; an unknown one (from a newer engine) is `?7`."""
     return names[code] if 0 <= code < len(names) else f"?{code}"
 
 
 def device_name(code: int) -> str:
-    """`opencl:0` of a device as events have it: the type, and index + 1 in the next byte."""
+    """Return the name, such as `opencl:0`, of a device code: the type, and index + 1 in the next
+    byte."""
     kind = coded(DEVICES, code & 0xFF)
     return kind if code >> 8 <= 0 else f"{kind}:{(code >> 8) - 1}"
 
@@ -157,12 +158,12 @@ def fields_of(record: np.void) -> dict[str, int]:
 
 
 def named_payload(kind: Kind, payload: Sequence[int]) -> tuple[tuple[str, int], ...]:
-    """The used fields of an event by name, from all five."""
+    """Return the used fields of an event by name."""
     return tuple([(name, payload[position]) for name, position in _layout(kind)])
 
 
 def kind_of(number: int) -> Kind:
-    """The kind with this number; one this version does not know keeps its fields, unnamed."""
+    """Return the kind with this number; an unknown one has unnamed fields."""
     if number in KINDS:
         return KINDS[number]
     return Kind(f"KIND_{number}", number, PAYLOAD, "", "an event of a newer kind")

@@ -1,6 +1,6 @@
-"""Expressions over what was recorded: `x[2] > 5`, `y.version`, `w.grad.sum()`, at any moment.
+"""Expressions over recorded values: `x[2] > 5`, `y.version`, `w.grad.sum()`, at any moment.
 
-They are Python expressions of a few kinds, read with `ast` and never executed: names of the program, constants,
+They are a subset of Python, parsed with `ast` and never executed: names of the program, constants,
 indices, comparisons, arithmetic, and the attributes and functions below. An element that the recording does not
 have makes the value unknown, never a guess.
 """
@@ -134,7 +134,7 @@ class _Evaluation:
         return _plain(self.of(node)) if not isinstance(node, ast.Constant) else node.value
 
     def _find(self, text: str) -> Any | None:
-        """The value of a name or path of the program: a tensor, a constant, or the text of another value."""
+        """Return the value of a name or path of the program: a tensor, a constant, or another value's text."""
         facts = [fact for fact in self.history.names_at(self.m) if fact.name == text]
         running = self.history.frame_at(self.m)
         facts.sort(key=lambda fact: (fact.frame == running, fact.since))
@@ -253,7 +253,7 @@ class _Tensor:
 
 
 def _plain(value: Any) -> Any:
-    """A tensor as its elements: one number where it has one."""
+    """Convert a tensor to its elements, or to a number if it has only one."""
     import numpy as np
 
     if isinstance(value, _Tensor):
@@ -264,5 +264,5 @@ def _plain(value: Any) -> Any:
 
 
 def _all(value: Any) -> Any:
-    """A comparison of arrays holds if it holds for every element."""
+    """Reduce a comparison of arrays: True if it is true for every element."""
     return value.all() if hasattr(value, "all") else value

@@ -1,8 +1,8 @@
-"""The index of a long recording: its columns and tables, which the next opening maps instead of computing.
+"""The index of a long recording: its columns and tables, which are mapped instead of computed on the next opening.
 
-It is a folder in the user's cache and only we write it: a trace may come from anybody, and what is read from an
-index is trusted. An index belongs to one file as it is (path, size, time of its last change) and to this version of
-the code that made it. Everything in it can be computed again, so the oldest ones are deleted.
+An index is trusted, unlike a trace, so it is in the user's cache folder and only Underhood writes it. It is valid
+for one state of a file (path, size, modification time) and one version of the code. Everything in it can be
+recomputed, so the oldest indexes are deleted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def indexes_directory() -> Path:
-    """Return where indexes are: the user's cache folder, or `UNDERHOOD_HOME`."""
+    """Return the folder of indexes: in the user's cache folder, or `UNDERHOOD_HOME`."""
     from platformdirs import user_cache_path
 
     if moved := os.environ.get("UNDERHOOD_HOME"):
@@ -63,13 +63,13 @@ class Index:
         return arrays
 
     def load(self, name: str) -> Arrays | None:
-        """Map the arrays of this name, None if they are not there."""
+        """Map the arrays of this name; None if they do not exist."""
         try:
             data = np.asarray(np.memmap(self.folder / name, np.uint8, "r"))
             size = int(data[:8].view("<u8")[0])
             entries = json.loads(bytes(data[8 : 8 + size]))
             return {key: _part(data, *entry) for key, *entry in entries}
-        except (OSError, ValueError, TypeError, IndexError):  # not there, or cut off
+        except (OSError, ValueError, TypeError, IndexError):  # missing or truncated
             return None
 
     def store(self, name: str, arrays: Arrays) -> None:
@@ -139,6 +139,6 @@ def _part(data: np.ndarray, dtype: str, count: int, start: int) -> np.ndarray:
 
 @cache
 def _code_version() -> str:
-    """A text that changes when the code that makes columns and tables does."""
+    """Return a string that changes with the code that computes columns and tables."""
     files = sorted(Path(__file__).parent.rglob("*.py"))
     return " ".join(f"{file.stat().st_size}.{file.stat().st_mtime_ns}" for file in files)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-MAX_MARKED = 1 << 18  # runs of bytes that are marked one by one to count holes and overlaps
+MAX_MARKED = 1 << 18  # maximum runs of bytes that are marked one by one to count gaps and overlaps
 MAX_HITS = 4096  # elements that are listed over one stretch of bytes
 MAX_WORK = 1_000_000  # steps NumPy may take to decide whether two layouts have a byte in common
 _MADE_UP = 1 << 20
@@ -61,7 +61,7 @@ class Extent:
         return cls(lo, (), (), hi - lo)
 
     def moved(self, by: int) -> Extent:
-        """The same elements, moved by this number of bytes."""
+        """Return the extent moved by this number of bytes."""
         return replace(self, start=self.start + by)
 
     @property
@@ -187,7 +187,7 @@ def _meet(first: Extent, other: Extent) -> bool | None:
     low = min(first.start, other.start)
     current, present = (np.asarray(_Nowhere(extent.merged(), low)) for extent in (first, other))
     try:
-        # NumPy's stubs allow two special limits only; any number of steps is valid
+        # NumPy's stubs allow only two special limits; any number of steps is valid
         return bool(np.shares_memory(current, present, MAX_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return None

@@ -1,7 +1,8 @@
-"""Python frames, lines and names as events: which files, and switching the C line tracer on.
+"""Recording of Python frames, lines and names: the choice of files, and installation of the C line
+tracer.
 
-The tracer itself is engine/_native/line_tracer.c. Here it is decided, once per file, whether a file
-is the user's own: not the standard library, not an installed package, not Underhood itself.
+The tracer is engine/_native/line_tracer.c. This module decides, once per file, whether a file is
+the user's: not the standard library, an installed package, or Underhood itself.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _before: list[Any] = [None, None]  # trace functions of a debugger: of this thre
 
 
 def install() -> None:
-    """Traces the calling thread, and threads that are started from now on, until `uninstall`."""
+    """Trace the calling thread, and threads that are started from now on, until `uninstall`."""
     _files.clear()
     tensor = sys.modules["engine"].Tensor
     if lib.uh_trace_begin(id(tensor), id(file_id)) != 0:
@@ -45,13 +46,13 @@ def uninstall() -> None:
     _before[:] = None, None
     if threading.gettrace() is _begin_in_thread:
         threading.settrace(in_threads)
-    if sys.gettrace() is None:  # a tracer in C shows as none
+    if sys.gettrace() is None:  # gettrace() returns None for a tracer in C
         lib.uh_trace_end()
         sys.settrace(current)
 
 
 def _begin_in_thread(frame: FrameType, event: str, argument: object) -> None:
-    """A new thread's first trace function: puts the C tracer in its own place."""
+    """Replace itself by the C tracer, as the first trace function of a new thread."""
     if lib.uh_trace_thread() != 0:  # the recording is over, or this is a forked child
         sys.settrace(None)
 
@@ -65,12 +66,12 @@ def absolute(path: str) -> str:
 
 
 def claim(path: str) -> None:
-    """Treat this file as the user's own, in any folder: it is the program to record."""
+    """Treat this file, the program to record, as the user's, in any folder."""
     _own_scripts.add(path)
 
 
 def add_source(name: str, text: str) -> None:
-    """Code that is in no file, such as what is typed at a prompt, is the user's too."""
+    """Add source that is not in a file, such as prompt input, as the user's."""
     _sources[name] = text
     _files.pop(name, None)
 
@@ -78,8 +79,7 @@ def add_source(name: str, text: str) -> None:
 def file_id(name: str) -> int:
     """The string id of a code object's file if it is the user's own, else 0.
 
-    Called by the C tracer for each code object it meets. The first time that a file is met, its
-    text goes into the trace.
+    The C tracer calls it for each new code object. The first call for a file records its text.
     """
     known = _files.get(name)
     if known is not None:
@@ -117,7 +117,7 @@ def is_users(path: str) -> bool:
         return True
     own, lessons, libraries = _source_folders()
     if path.startswith(lessons):
-        # Exercises and the gallery are programs to look at; the runner is not.
+        # Exercises and the gallery are programs to trace; the lesson runner is not.
         folder = path[len(lessons) :].split(os.sep)[0]
         return not folder.startswith("_") and not folder.endswith(".py")
     if path.startswith(own):

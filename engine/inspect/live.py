@@ -1,6 +1,6 @@
-"""Questions about the present: ids, counts and versions of tensors, and what the allocators hold.
+"""Queries about the present state: ids, counts and versions of tensors, and statistics of allocators.
 
-Looking changes nothing: no function here takes a reference, makes a tensor or emits an event.
+They change nothing: no function here takes a reference, creates a tensor or records an event.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ def counter_id(x: Tensor) -> int:
 
 
 def use_count(x: Tensor) -> int:
-    """Return how many hold x's TensorImpl: its Python object, views of it, and engine structures."""
+    """Return the use count of x's TensorImpl; its holders are its Python object, views, and engine
+    structures."""
     return int(lib.uh_use_count(x._h))
 
 
 def storage_use_count(x: Tensor) -> int:
-    """Return how many hold x's Storage: TensorImpls, and exports to NumPy and DLPack."""
+    """Return the use count of x's Storage; its holders are TensorImpls, and exports to NumPy and
+    DLPack."""
     return int(lib.uh_storage_use_count(x._h))
 
 
@@ -60,8 +62,8 @@ def allocator(x: Tensor) -> str:
 def shares_memory(a: Tensor, b: Tensor) -> bool:
     """Return whether some byte belongs to an element of `a` and to one of `b`, exactly.
 
-    Steps over the elements of the smaller tensor when the spans meet, so it is for looking,
-    not for inner loops.
+    It iterates over the elements of the smaller tensor if the spans overlap, so it is too slow for
+    inner loops.
     """
     if lib.uh_storage_id(a._h) != lib.uh_storage_id(b._h) or a.is_meta:
         return False
@@ -95,14 +97,14 @@ def _bytes_of(x: Tensor) -> set[int]:
 
 @dataclass(frozen=True)
 class AllocatorStats:
-    """Counts of one allocator: what it has returned and taken back since the process started."""
+    """Statistics of one allocator since the process started."""
 
     live_bytes: int  # allocated and not yet freed
-    peak_bytes: int  # the most live_bytes has been
+    peak_bytes: int  # the maximum of live_bytes
     allocations: int
     frees: int
-    reused: int  # allocations served from blocks kept earlier
-    kept_bytes: int  # returned by tensors, kept for reuse
+    reused: int  # allocations served from cached blocks
+    kept_bytes: int  # released by tensors, cached for reuse
 
 
 def allocator_stats(name: str = "pool") -> AllocatorStats:
@@ -114,15 +116,15 @@ def allocator_stats(name: str = "pool") -> AllocatorStats:
 
 
 def host_waits() -> int:
-    """Return how often Python has had to wait for an OpenCL device, since the process started."""
+    """Return how often Python has waited for an OpenCL device since the process started."""
     return int(lib.uh_device_waits(DEVICES.index("opencl")))
 
 
 def set_pool_enabled(enabled: bool) -> None:
-    """Switches the caching pool on or off for storages made from now on."""
+    """Switch the caching pool on or off for storages created from now on."""
     lib.uh_pool_set_enabled(int(enabled))
 
 
 def empty_pool() -> None:
-    """Gives every block that the pool keeps back to the cpu allocator."""
+    """Return every cached block of the pool to the cpu allocator."""
     lib.uh_pool_empty()

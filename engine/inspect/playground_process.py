@@ -7,12 +7,12 @@ Requests and replies are JSON, one per line. A request is {"id": n, "code": text
     {"id": n, "kind": "incomplete"}                 the text needs more lines; nothing was run
     {"id": n, "kind": "result", "text": repr}       the value of a last expression that is not None
     {"id": n, "kind": "error", "text": traceback}   an exception (also KeyboardInterrupt)
-    {"id": n, "kind": "interrupted"}                SIGINT was heard; whether it ends is up to the code
+    {"id": n, "kind": "interrupted"}                SIGINT was received; the code may catch it
     {"id": n, "kind": "completions", "text": list}  what {"id": n, "complete": text} can become, as JSON
     {"id": n, "kind": "done"}                       always the last one
 
-What the code prints goes to stdout and stderr, which the other side has on pipes. Whatever happens
-here (a crash, an endless loop, os._exit) happens to this process only.
+The code's output goes to stdout and stderr, which are pipes to the explorer. A crash, an endless loop or os._exit
+affects only this process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def is_incomplete(text: str) -> bool:
     try:
         return codeop.compile_command(text, "<input>", "single") is None
     except (SyntaxError, ValueError, OverflowError):
-        return False  # several statements, or wrong: running it shows which
+        return False  # several statements, or an error: running it shows which
 
 
 class Kernel:
@@ -84,8 +84,8 @@ class Kernel:
             self.running = False
 
     def completions(self, text: str) -> list[str]:
-        """The names that `text`, the end of a line, can become. Only looks: attributes are listed and never read,
-        for reading a tensor's would be recorded."""
+        """Return the completions of `text`, the end of a line. Attributes are listed but never read: reading a
+        tensor's would be recorded."""
         path, dot, last = text.rpartition(".")
         if not dot:
             names = rlcompleter.Completer(self.namespace).global_matches(text)
@@ -122,8 +122,8 @@ class Kernel:
 
 
 def _shown_as_underscore(expression: ast.Expr) -> list[ast.stmt]:
-    """The value of a last expression goes to `_` unless it is None, as at Python's own prompt; here
-    inside the user's frame, so that the picture shows what holds it."""
+    """Assign the value of a last expression to `_` unless it is None, as Python's prompt does, but inside the
+    user's frame, so that the explorer shows the holder."""
     statements = ast.parse(
         "__value__ = None\n"
         "__shown__ = __value__ is not None\n"
@@ -159,7 +159,7 @@ def main(arguments: list[str] | None = None) -> None:
     sys.argv[:] = [""]
     sys.path.insert(0, "")
     running = sink.start(Ring(options.ring), ["<playground>"])
-    # The user's code may close these numbers, and open others in their place: we never close them.
+    # The user's code may close these descriptors and reuse their numbers: never close them here.
     requests = open(pipes[0], encoding="utf-8", closefd=False)  # noqa: SIM115
     replies = open(pipes[1], "w", closefd=False)  # noqa: SIM115
     code = 0
@@ -185,7 +185,7 @@ def main(arguments: list[str] | None = None) -> None:
         except SystemExit as ending:
             code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
             break
-        except KeyboardInterrupt:  # it came just as the code had ended
+        except KeyboardInterrupt:  # it arrived just after the code had ended
             messages = []
         if os.getpid() != process_id:
             code = _end_of_fork(messages)
@@ -199,7 +199,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _end_of_fork(messages: list[dict[str, str]]) -> int:
-    """A fork ends where the line that made it ends, as a program does at its last line."""
+    """End a forked process at the end of the line that forked it, as a program ends at its last line."""
     errors = [message["text"] for message in messages if message["kind"] == "error"]
     sys.stderr.write("".join(errors))
     return 1 if errors else 0

@@ -1,8 +1,8 @@
 """The shared memory between a recorded process and the writer process.
 
 The recorded process only stores 64-byte records (and the bytes attached to them) here; another
-process carries them to disk. So a program that is killed loses nothing that it has already said,
-and nothing of the writing happens under the program's GIL.
+process carries them to disk. So a killed program loses no recorded event, and writing does not need
+the program's GIL.
 
 One file, mapped by both: a header page of little-endian u64 fields, then the slots of the records
 (event `n` lives in slot `n % capacity`), then the blob area. Positions only ever grow; the
@@ -26,7 +26,7 @@ RECORD_BYTES: Final = 64
 RECORDING: Final = 1
 CLOSED: Final = 2
 
-SILENT: Final = 2  # of `end`: the writer was there, and did nothing for too long
+SILENT: Final = 2  # of `end`: the writer was alive, but did nothing for too long
 
 DEFAULT_VALUES_BUDGET: Final = 256 << 20
 
@@ -56,7 +56,7 @@ class Header:
 
     @property
     def note(self) -> str:
-        """Why the writer ended before the program, if it could still say so."""
+        """The reason why the writer ended before the program, if it could record one."""
         start = NOTE_AT + 8
         size = min(self._fields[NOTE_AT // 8], HEADER_BYTES - start)
         return bytes(self._bytes[start : start + size]).decode("utf-8", "replace")
@@ -103,7 +103,7 @@ class Ring:
         mode: int = MODE_LINES | MODE_VALUES,
         values_budget: int = DEFAULT_VALUES_BUDGET,
     ) -> Ring:
-        """Makes a new ring in anonymous memory. Pages are only taken as they are first used."""
+        """Creates a ring in anonymous memory. Pages are allocated on first use."""
         for name, value in (("records", records), ("blob", blob)):
             if value < 64 or value & (value - 1):
                 raise RingError(f"ring: {name} must be a power of two >= 64, got {value}")
@@ -128,7 +128,7 @@ class Ring:
 
     @property
     def pending(self) -> int:
-        """Return how many records the writer has not taken yet."""
+        """Return the number of records that the writer has not read yet."""
         return self["head"] - self["tail"]
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ def alive(pid: int) -> bool:
 
 
 def raised(fd: int) -> int:
-    """The same open file under a high number, which no program expects to be its own."""
+    """Return the open file under a high descriptor number, which programs do not use."""
     for lowest in (_HIGH, 3):
         try:
             high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, lowest)

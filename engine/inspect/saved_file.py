@@ -1,7 +1,7 @@
 """The contents of a file of tensors, listed without loading it: `.pt` files, with and without a zip, and safetensors.
 
-Nothing is executed and no tensor is read: a pickle's calls become data (`engine.formats.outline`), and every
-size is the file's own claim. Claims that cannot be true are named with the tensor.
+Nothing is executed and no tensor is read: a pickle's calls become data (`engine.formats.outline`), and every size is
+the file's claim. Impossible claims are reported with the tensor.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class _Walk:
         self._count = 0
 
     def look(self, name: str, value: Any) -> None:
-        """Walk through a value without recursion: files nest as deeply as they like."""
+        """Visit a value without recursion, because files may nest to any depth."""
         left: list[tuple[str, Any]] = [(name, value)]
         while left and self._count < _MAX_VALUES:
             self._count += 1

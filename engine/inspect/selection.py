@@ -1,7 +1,7 @@
 """The selection of the user: one for all views, which highlight everything that belongs to it.
 
-A selection has at most one item of each sort, because each is about something else: the data that is looked at, a
-node of the autograd graph, a line of the program, a call, and something in a compiled graph.
+A selection has at most one item of each kind: data, a node of the autograd graph, a line of the program, a call,
+and a part of a compiled graph.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TensorSelection:
-    """A whole tensor. storage 0: whatever it is on."""
+    """A whole tensor. storage 0: unspecified."""
 
     tensor: int
     storage: int = 0
@@ -23,7 +23,7 @@ class TensorSelection:
 
 @dataclass(frozen=True, slots=True)
 class NameSelection(TensorSelection):
-    """A name of the program. tensor 0: it stands for something else."""
+    """A name of the program. tensor 0: it is not bound to a tensor."""
 
     name: str = ""
 
@@ -81,7 +81,7 @@ class ValueSelection:
 
 @dataclass(frozen=True, slots=True)
 class GraphNodeSelection:
-    """A node of a compiled graph that makes no Value."""
+    """A node of a compiled graph without outputs."""
 
     node: int
 
@@ -106,7 +106,7 @@ SelectionItem = DataSelection | NodeSelection | LineSelection | CallSelection | 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selected item of each sort; None: nothing."""
+    """The selected item of each kind; None: nothing."""
 
     data: DataSelection | None = None
     node: NodeSelection | None = None
@@ -116,7 +116,7 @@ class Selection:
 
     @classmethod
     def of(cls, *items: SelectionItem) -> Selection:
-        """The selection of these items, of each sort the last."""
+        """Return the selection of these items; the last of each kind."""
         parts: dict[str, SelectionItem] = {sort_of(item): item for item in items}
         return cls(**parts)  # type: ignore[arg-type]
 
@@ -167,7 +167,7 @@ KEYS = ("name", "tensor", "storage", "byte", "node", "file", "line", "call", "va
 
 
 def parse_selection(spec: str, history: History, moment: int) -> tuple[SelectionItem, ...]:
-    """The items that a user typed, the one that is meant first. ValueError: what is wrong with them."""
+    """Parse the items that a user typed, the intended one first. Raises: ValueError with the reason."""
     name, numbers = _parts(spec)
     if name:
         named = [fact for fact in history.names_at(moment) if name in (fact.name, fact.label)]

@@ -32,14 +32,14 @@ LINE_EVENTS = 500_000
 """How many events a line may record before it is paused: what is recorded has to be folded, too."""
 _PIPEFUL = 1 << 16
 _MOST_READS = 64
-_WRITER = "engine.inspect.writer"  # a recording that a line began may be finished
+_WRITER = "engine.inspect.writer"  # a recording that a line started may end
 _END = 30.0  # seconds until all that the kernel started has ended
-_AGAIN = 0.1  # seconds after which a line that has not heard an interruption is interrupted again
+_AGAIN = 0.1  # seconds after which a line that has not reacted to an interrupt is interrupted again
 
 
 @dataclass(frozen=True)
 class Reply:
-    """Something the kernel said.
+    """A message from the kernel.
 
     kind: ready, stdout, stderr, result, error, incomplete, completions, done, paused (text says why), or died (text
     says how).
@@ -87,7 +87,7 @@ class _Kernel:
         """Exit code, or the negative number of a signal, once it and all that it started have ended."""
         if self._code is None and self._supervisor.poll() is not None:
             kind, _, number = self._status.readline().partition(" ")
-            # No end is written when the process that waits for it was killed: that kills it, too.
+            # If the supervising process was killed, no end is written; that kills the kernel too.
             self._code = (-1 if kind == "signal" else 1) * int(number or -signal.SIGKILL)
         return self._code
 
@@ -133,7 +133,7 @@ class Session:
         self.paused = False
         self._line_from = 0  # the number of events before the line that runs
         self._paused_at = 0  # the number of events when it was paused
-        self._unheard = 0.0  # when the line was interrupted, if it has not heard it yet
+        self._unheard = 0.0  # when the line was interrupted, if it has not reacted yet
         self._path = Path(path) if path else None
         self._budget = budget
         self._requests = 0
@@ -143,7 +143,7 @@ class Session:
         self._start()
 
     def _start(self) -> None:
-        """Makes the ring, the kernel that fills it and the writer that empties it."""
+        """Creates the ring, the kernel that fills it and the writer that empties it."""
         self.path = check_free(self._path) if self._path else new_trace_path("playground")
         self.exit_code = None
         self._unanswered.clear()
@@ -194,7 +194,7 @@ class Session:
         return self._request("code", code)
 
     def complete(self, text: str) -> int:
-        """Asks what a name can become; the reply has kind "completions"."""
+        """Requests completions of a name; the reply has kind "completions"."""
         return self._request("complete", text)
 
     def _request(self, kind: str, text: str) -> int:
@@ -222,7 +222,7 @@ class Session:
             return
 
     def poll(self) -> list[Reply]:
-        """Return what came since the last call, in order; never waits."""
+        """Return the replies since the last call, in order; never waits."""
         if not self.alive:
             return []
         self._write_frames()
@@ -242,7 +242,7 @@ class Session:
         return replies + self._watch_writer() + self._watch()
 
     def _watch_writer(self) -> list[Reply]:
-        """Says once that the recording has stopped while the kernel continues."""
+        """Reports once that the recording has stopped while the kernel continues."""
         header = self._ring.header
         if self._stopped or (self._writer.poll() is None and not header["end"]):
             return []
@@ -251,7 +251,7 @@ class Session:
         return [Reply(self._requests, "stderr", f"underhood: {message}\n")]
 
     def _watch(self) -> list[Reply]:
-        """Looks after the line that runs: whether it heard that it is to stop, and how much it records."""
+        """Repeats an interrupt that the running line has not handled, and pauses a line that records too much."""
         if not self.busy:
             self.paused, self._unheard = False, 0.0
             return []
@@ -290,7 +290,7 @@ class Session:
         return replies
 
     def interrupt(self) -> None:
-        """Asks the running code to stop, as ctrl+c does; `poll` asks again until it has heard it."""
+        """Interrupts the running code, as ctrl+c does; `poll` repeats it until the code reacts."""
         if self.alive and self.busy and self._kernel.poll() is None:
             self._signal()
 
@@ -307,8 +307,8 @@ class Session:
             self._kernel.kill()
 
     def restart(self) -> list[Reply]:
-        """A fresh kernel and a fresh trace at `path` (the old trace stays); returns what the old
-        kernel still had to say."""
+        """Starts a new kernel and a new trace at `path` (the old trace stays); returns the old kernel's last
+        replies."""
         self.kill()
         replies = self.poll()
         self._path = None
@@ -350,7 +350,7 @@ class Session:
 
 
 def _decoded(line: bytes) -> Reply | None:
-    """One frame; None for what is none (the user's code can write to any descriptor it has)."""
+    """Decode one frame; None if it is invalid (the user's code can write to any descriptor it has)."""
     try:
         frame = json.loads(line)
         return Reply(int(frame["id"]), str(frame["kind"]), str(frame.get("text", "")))
@@ -359,7 +359,7 @@ def _decoded(line: bytes) -> Reply | None:
 
 
 def _read(fd: int) -> bytes:
-    """Return what is in the pipe now, at most so much that the caller's screen stays alive."""
+    """Return the pipe's present content, limited so that the caller's screen stays responsive."""
     try:
         return os.read(fd, _PIPEFUL)
     except BlockingIOError:

@@ -1,7 +1,7 @@
-"""The recorded process's side: start writing events into a ring, stop again.
+"""The recorded process's side of a recording: start and stop writing events into a ring.
 
-Kept small, because the user's program finds it in `sys.modules`. While it records, nothing of ours
-holds a descriptor: the ring is mapped, and its file closed.
+It is small because it is in the user's `sys.modules`. During the recording no descriptor is open:
+the ring is mapped, and its file closed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class RingSink:
         self.stopped = False
 
     def stop(self, exit_code: int | None) -> str:
-        """Ends the recording; returns what has to be said about it, "" when all went well.
+        """End the recording; return a message, "" if all went well.
 
-        Without an exit code it is left to the writer to find out how the program ended.
+        Without an exit code, the writer determines how the program ended.
         """
-        if self.stopped or os.getpid() != self.pid:  # a forked child is not what is recorded
+        if self.stopped or os.getpid() != self.pid:  # a forked child is not recorded
             lib.uh_output_end()
             return ""
         self.stopped = True
@@ -54,10 +54,10 @@ def why_it_stopped(header: Header) -> str:
 
 
 def start(ring: Ring, argv: list[str], module: str = "", is_running: bool = True) -> RingSink:
-    """Begins to record this process into `ring`, according to the mode in its header.
+    """Start to record this process into `ring`, according to the mode in its header.
 
     A program that is running has tensors already, and they are recorded first.
-    The ring is closed: from here on it is the core that has it mapped.
+    The ring is closed: from now on only the core has it mapped.
     """
     lines = bool(ring["mode"] & MODE_LINES)
     tensors = snapshot.describe_tensors() if is_running else []

@@ -1,6 +1,7 @@
-"""The tensors that exist when a recording begins: they are recorded as if they had just been made.
+"""The tensors that exist when a recording begins: they are recorded as if just created.
 
-Only those with a Python object can be found, and their gradients. All is read before the recording is on.
+Only those with a Python object can be found, and their gradients. Everything is read before the recording
+starts.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _SPARSE, _ROLES = HOLDERS.index("SPARSE"), 4
 
 
 class Pending(NamedTuple):
-    """An event that is recorded once the recording is on."""
+    """An event to be recorded once the recording has started."""
 
     kind: int
     fields: tuple[int, ...]
@@ -104,7 +105,7 @@ def _described(handle: Any, wrapped: bool, storages: set[int], tensors: set[int]
 
 
 def _other(handle: Any, events: list[Pending], storages: set[int], tensors: set[int]) -> int:
-    """The number of a tensor to which we have a new reference; its events are added."""
+    """Add the events of a tensor given by a new reference, and return its number."""
     if not handle:
         return 0
     number = int(lib.uh_tensor_id(handle))

@@ -1,10 +1,11 @@
-"""A process between the explorer and a learner's program, so that the program can harm neither.
+"""A process between the explorer and a learner's program, so that the program cannot harm the
+explorer.
 
     python -I -S supervise.py STATUS SPARED COMMAND...
 
-Runs COMMAND and writes to the descriptor STATUS: `pid N`, and at its end `exit N` or `signal N`. What
-the command sees as its parent is a process that only waits. A program that kills it ends itself, and
-nothing of the caller; then no end is written.
+Runs COMMAND and writes to the descriptor STATUS: `pid N`, and at its end `exit N` or `signal N`. The
+command's parent is a process that only waits. A program that kills it ends only itself; then no end is
+written.
 
 When the command has ended, or standard input is closed, or the caller has died, every descendant is
 ended, also those that called `setsid` or were orphaned. Processes that have the word SPARED in their
@@ -39,7 +40,7 @@ def main(status: int, spared: str, command: list[str]) -> None:
     if not parent:
         wait_for(status, command)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (1, 2):  # the caller reads until all who could write have ended
+    for descriptor in (1, 2):  # the caller reads until all writers have ended
         os.dup2(nothing, descriptor)
     while True:
         ready, _, _ = select.select([0, wake], [], [])
@@ -55,7 +56,7 @@ def main(status: int, spared: str, command: list[str]) -> None:
 
 
 def wait_for(status: int, command: list[str]) -> None:
-    """Is the parent of the command: waits for it, and says how it ended."""
+    """Wait for the command as its parent, and write how it ended."""
     os.setsid()
     signal.set_wakeup_fd(-1)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -87,7 +88,7 @@ def become(command: list[str]) -> None:
             signal.signal(number, signal.SIG_DFL)
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")  # who takes all memory is the first to go
+            file.write("1000")  # the first process to be killed when memory runs out
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.execv(command[0], command)
     finally:
@@ -145,7 +146,7 @@ def descendants() -> list[int]:
 
 
 def command_line(pid: int) -> str:
-    """Return what the process was started with, "" if it has ended."""
+    """Return the process's command line, "" if it has ended."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read().decode("utf-8", "replace")

@@ -1,8 +1,8 @@
 """The trace file (`*.uht`): one SQLite file that holds a recorded run, read without running code.
 
-A trace is read forwards, segment by segment, and may still be growing: `poll()` takes in what came
-since. The file is open only during a poll, so a reader never keeps the recorder from closing it.
-A damaged file gives its readable beginning and says so in `warning`.
+A trace is read forwards, segment by segment, and may still be growing: `poll()` reads new events. The
+file is open only during a poll, so a reader never prevents the recorder from closing it. Of a damaged
+file the readable beginning is used, with a `warning`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ COLUMNS = {
     "sources": [("file", 1), ("path", 0), ("text", 0)],
 }  # fmt: skip
 """The columns of each table, and which of them is its primary key (1)."""
-# A file may be made to unpack to far more than a recording: bounds on what we allocate for it.
+# A malicious file may unpack to far more than a recording, so allocations are limited.
 # Recordings unpack to 10 to 40 times their size, their values (mostly zeros, say) to 100 times.
 MAX_SEGMENT_EVENTS = 1 << 18
 MAX_SEGMENT_BLOBS = 96 << 20  # the recorder's ring holds 64 MB of them
@@ -59,7 +59,7 @@ MAX_BLOBS = 1 << 30  # bytes of blobs, one segment after the other
 MAX_REPAIRED = 1 << 30  # bytes of a file that is read whole, as it lost its end
 _CACHED = 32 << 20  # bytes of unpacked blobs kept
 PATIENCE = (
-    0.5  # seconds to wait for a recorder that has the file to itself, as it opens or closes it
+    0.5  # seconds to wait for a recorder that has locked the file while it opens or closes the file
 )
 _UNREADABLE = (
     sqlite3.DatabaseError,
@@ -122,7 +122,7 @@ class TraceReader:
         sources: dict[int, tuple[str, str]] | None = None,
         meta: dict[str, str] | None = None,
     ) -> TraceReader:
-        """A trace in memory from records whose `e` are positions in `blobs`."""
+        """Create a trace in memory from records whose `e` are positions in `blobs`."""
         trace = cls()
         trace.meta = dict(meta or {})
         trace._strings = dict(strings or {})
@@ -130,7 +130,7 @@ class TraceReader:
         trace._add(columns_of_records(records), zlib.compress(blobs, 1))
         return trace
 
-    # What it holds
+    # Contents
 
     def __len__(self) -> int:
         return self._end
@@ -141,8 +141,7 @@ class TraceReader:
 
     @property
     def events(self) -> np.ndarray | Events:
-        """Every event so far, as one structured array (dtype RECORD) or, where they are many, as what
-        answers like one."""
+        """Every event so far, as a structured array (dtype RECORD) or, if there are many, as `Events`."""
         return self._store.events
 
     @property
@@ -164,15 +163,15 @@ class TraceReader:
         return self._strings
 
     def source(self, file: int) -> tuple[str, str]:
-        """(path, text) of a source file; the text is "" where it was not kept."""
+        """Return (path, text) of a source file; the text is "" if it was not recorded."""
         return self._sources.get(file) or (self.string(file), "")
 
     def source_text(self, path: str) -> str:
-        """The recorded text of the source file `path`, "" where the trace does not have it."""
+        """Return the recorded text of the source file `path`, "" if the trace does not have it."""
         return next((text for name, text in self._sources.values() if name == path), "")
 
     def blob(self, number: int) -> bytes:
-        """The bytes attached to an event, b"" when there are none or they are damaged."""
+        """Return the bytes attached to an event, b"" without any or if they are damaged."""
         record = self._store.record(number)
         if not int(record["flags"]) & HAS_BLOB:
             return b""
@@ -242,20 +241,20 @@ class TraceReader:
         return row[0] if row and isinstance(row[0], bytes) else b""
 
     def _blob_room(self, segment: int) -> int:
-        """Return how many bytes the blobs of a segment may unpack to."""
+        """Return the limit of unpacked bytes for the blobs of a segment."""
         others = sum(self._inflated_blobs.values()) - self._inflated_blobs.get(segment, 0)
         return max(0, min(MAX_SEGMENT_BLOBS, MAX_BLOBS - others))
 
     # Growing
 
     def poll(self) -> int:
-        """Take in the segments written since the last call; returns how many events came."""
+        """Read the segments written since the last call; return the number of new events."""
         if not self._growing:
             return 0
         before = self._end
         try:
             with closing(_connect(Path(self.path))) as database:
-                database.execute("BEGIN")  # one moment of the file: no event without its strings
+                database.execute("BEGIN")  # one transaction: no event without its strings
                 database.execute("SELECT key FROM meta").fetchone()  # which it is from here on:
                 self._budget = _Budget(Path(self.path))  # what comes later only makes it larger
                 self._read_tables(database)
@@ -275,13 +274,13 @@ class TraceReader:
         return self._end - before
 
     def _read_index(self, database: sqlite3.Connection) -> bool:
-        """Take the events of a complete recording from its index; False if it has none."""
+        """Map the events of a complete recording from its index; False if it has none."""
         if not self.finished:
             return False
         query = "SELECT first + count FROM segments ORDER BY first DESC LIMIT 1"
         try:
             end = database.execute(query).fetchone()
-        except sqlite3.DatabaseError:  # cut off, perhaps: the segments are read as far as they go
+        except sqlite3.DatabaseError:  # perhaps truncated: the segments are read as far as possible
             return False
         if end is None or not isinstance(end[0], int) or end[0] < MIN_EVENTS:
             return False
@@ -324,7 +323,7 @@ class TraceReader:
             self._add(_decode(version, data, first, count, time), blobs)
 
     def _stop(self, why: str) -> None:
-        """The file cannot be trusted from here on: keep what was read and say so."""
+        """Stop reading at damage: keep the earlier events and set the warning."""
         self._growing = False
         self.warning = (
             f"{self.path}: damaged after event {self._end - 1} ({why}); "
@@ -334,7 +333,7 @@ class TraceReader:
         )
 
     def _read_tables(self, database: sqlite3.Connection) -> None:
-        """Raises: _Damage where a number is none."""
+        """Read the tables. Raises: _Damage for a value of the wrong type."""
         for key, value in database.execute("SELECT key, value FROM meta"):
             self._budget.read(len(str(value)))
             self.meta[str(key)] = str(value)
@@ -368,7 +367,7 @@ class TraceReader:
         self._learn_texts(first, columns)
 
     def _learn_texts(self, first: int, columns: Columns) -> None:
-        """Strings and sources come in the stream too: the tables may be older."""
+        """Read strings and sources from the events too: the tables may be older."""
         kinds = columns["kind"]
         for index in np.flatnonzero(kinds == STRING).tolist():
             key = int(columns[_STRING_ID][index])
@@ -382,7 +381,7 @@ class TraceReader:
 
 
 class _Damage(Exception):
-    """A segment that is not what it should be."""
+    """An invalid segment."""
 
 
 class _Budget:
@@ -418,7 +417,7 @@ def _numbered(number: object, name: str) -> int:
 
 
 def _check_file(file: Path) -> None:
-    """Refuse what is plainly not a trace, with a message made for each case."""
+    """Reject files that are not traces, with a message for each case."""
     if file.is_dir():
         raise TraceError(f"{file} is a directory, not a trace; give one of the *.uht files in it")
     try:
@@ -442,7 +441,8 @@ def _check_file(file: Path) -> None:
 
 
 def _connect(file: Path) -> sqlite3.Connection:
-    """Open read only. A log next to it is read too; without one the folder need not be writable."""
+    """Open read only. A write-ahead log next to it is read too; without one the folder need not be
+    writable."""
     address = f"file:{quote(os.fsencode(file.resolve()))}?mode=ro"
     log = file.with_name(file.name + "-wal")
     for uri in (address, f"{address}&immutable=1"):
@@ -466,8 +466,8 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 
 def _beginning(file: Path) -> sqlite3.Connection | None:
-    """A file that lost its end, in memory: SQLite refuses one with fewer pages than its head says,
-    so there the head says how many came. None for a file that has lost nothing."""
+    """Load a truncated file into memory with its header's page count corrected, because SQLite rejects a
+    file with fewer pages. None for a complete file."""
     if file.stat().st_size > MAX_REPAIRED:
         return None
     data = bytearray(file.read_bytes())
@@ -476,7 +476,7 @@ def _beginning(file: Path) -> sqlite3.Connection | None:
     if not 0 < pages < int.from_bytes(data[28:32], "big"):
         return None
     data[28:32] = pages.to_bytes(4, "big")
-    data[18:20] = b"\1\1"  # no log: memory has none
+    data[18:20] = b"\1\1"  # no write-ahead log in memory
     database = sqlite3.connect(":memory:")
     database.execute("PRAGMA trusted_schema = OFF")
     database.deserialize(bytes(data))
@@ -484,7 +484,7 @@ def _beginning(file: Path) -> sqlite3.Connection | None:
 
 
 def _check_database(database: sqlite3.Connection, file: Path) -> None:
-    """It is an SQLite file: is it ours, and of a version that we read?"""
+    """Check that an SQLite file is a trace of a supported version."""
     try:
         (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
@@ -514,8 +514,7 @@ def _check_database(database: sqlite3.Connection, file: Path) -> None:
 def _check_columns(
     database: sqlite3.Connection, file: Path, table: str, columns: list[tuple[str, int]]
 ) -> None:
-    """Check that a table stores what we write: a generated column (hidden there) would compute what
-    it returns, gigabytes if it wants."""
+    """Check that a table has only stored columns: a generated one could compute gigabytes."""
     try:
         described = database.execute(f"PRAGMA table_xinfo({table})").fetchall()
     except _UNREADABLE as error:
@@ -530,7 +529,7 @@ def _check_columns(
 
 
 def _unpack(packed: bytes, limit: int) -> bytes:
-    """zlib, but never more than `most` bytes out."""
+    """Decompress with zlib, up to `most` bytes."""
     if not packed:
         return b""
     stream = zlib.decompressobj()

@@ -1,4 +1,4 @@
-"""Carries the events of a recorded process from the ring into its trace, one SQLite file.
+"""Copies the events of a recorded process from the ring into its trace, one SQLite file.
 
 Runs outside the recorded process: in the parent (`underhood record`) or, when a process records
 itself, in a separate process: `python -m engine.inspect.writer --fd N --path P`.
@@ -37,7 +37,7 @@ from engine.inspect.ring import CLOSED, HEADER_BYTES, RECORD_BYTES, Ring, alive,
 
 POLL_SECONDS: Final = 0.02
 SEGMENT_RECORDS: Final = 1 << 16
-MIN_SPLIT_RECORDS: Final = 1 << 10  # fewer are kept together or not at all
+MIN_SPLIT_RECORDS: Final = 1 << 10  # fewer are stored together or not at all
 MAX_WAITING: Final = 48 << 20  # bytes copied out of the ring and not packed yet
 
 _SCHEMA: Final = """
@@ -83,7 +83,7 @@ class TraceFile:
     def add(self, events: np.ndarray, blobs: bytes) -> None:
         """Append records whose blob references are ascending positions in `blobs`, as one segment.
 
-        Where the disk has no room for all of them, halves are tried: what fits is kept.
+        If the disk has no room for all of them, smaller halves are tried.
         Raises: OSError for the first records that do not fit.
         """
         try:
@@ -138,14 +138,15 @@ class TraceFile:
         return int(pages * size)
 
     def _make_room(self, size: int) -> None:
-        """Takes the disk's room for another `size` bytes; raises OSError when there is none."""
+        """Reserves disk space for another `size` bytes. Raises: OSError if there is none."""
         current, needed = os.fstat(self._fd).st_size, self._size() + size + size // 16 + (1 << 16)
         if needed > current:
             os.posix_fallocate(self._fd, current, needed - current)
 
     def close(self) -> None:
         """Leaves the one file, with nothing next to it if possible."""
-        # If another process reads the file, the last one folds the log; and a full disk may have no room.
+        # If another process reads the file, the last one to close it folds the log; a full disk may have
+        # no room.
         with suppress(sqlite3.OperationalError):
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             os.ftruncate(self._fd, self._size())
@@ -155,7 +156,7 @@ class TraceFile:
 
     @property
     def log(self) -> Path | None:
-        """A file next to it without which it is not complete, once it is closed."""
+        """The log next to the closed file if the file is incomplete without it."""
         log = self.path.with_name(self.path.name + "-wal")
         return log if log.exists() and log.stat().st_size else None
 
@@ -198,10 +199,10 @@ class TraceWriter:
         return bool(self._waiting) or self.ring.pending > SEGMENT_RECORDS
 
     def pump(self, seconds: float = 1e9) -> int:
-        """Takes over what is in the ring, for about that long; returns how many events that was.
+        """Reads the ring for about that long; returns the number of events.
 
-        Packing is slower than a busy program. So when much has come, it is first copied out of the
-        ring, which gives the program its room back, and packed afterwards.
+        Packing is slower than a busy program. So a large backlog is first copied out of the ring, which
+        frees its space for the program, and packed afterwards.
         """
         ring = self.ring
         deadline = time.monotonic() + seconds
@@ -223,7 +224,7 @@ class TraceWriter:
         return used
 
     def _take(self) -> tuple[np.ndarray, bytes]:
-        """Copies the oldest records and their blobs out and gives their room back at once."""
+        """Copies out the oldest records and their blobs, and frees their space at once."""
         ring = self.ring
         tail = ring["tail"]
         at = tail & (ring.capacity_records - 1)
@@ -242,14 +243,14 @@ class TraceWriter:
         return events, blobs[:size].tobytes()
 
     def discard(self) -> None:
-        """Gives the program its room back without keeping anything: it must not wait for us."""
+        """Frees the ring's space without storing anything, so that the program never waits."""
         self._waiting.clear()
         self.ring["blob_tail"], self.ring["tail"] = self.ring["blob_head"], self.ring["head"]
         self.ring["heartbeat_ns"] = time.monotonic_ns()
 
     def finish(self, exit_code: int | None = None) -> None:
-        """Drains the rest and closes the file. With an exit code, a program that could not say
-        so itself (it was killed) is given its PROGRAM_END."""
+        """Drains the rest and closes the file. With an exit code, records PROGRAM_END for a program that
+        could not (it was killed)."""
         self.pump()
         lost, waited = self.ring["lost"], self.ring["waited_ns"]
         meta = {"closed": "clean", "lost": str(lost), "waited_ns": str(waited)}
@@ -261,8 +262,8 @@ class TraceWriter:
         self.close()
 
     def give_up(self, error: Exception) -> str:
-        """Closes the file as it is, after an error; returns what to say about it. From here
-        on the program's events are thrown away, so that it continues."""
+        """Closes the file as it is, after an error; returns the message. From then on events are
+        discarded, so that the program continues."""
         self.discard()
         self.file.close()
         self._closed = True
@@ -326,7 +327,8 @@ def _write(writer: TraceWriter, producer: int, stop: list[int]) -> None:
     """Drain the ring until the program or the parent process has ended, or `stop` is not empty."""
     ring, parent = writer.ring, os.getppid()
     while not stop:
-        # Checked before draining: the ring then has everything that the program recorded before its end.
+        # Checked before draining, so that the ring has everything that the program recorded before its
+        # end.
         over = ring["state"] == CLOSED or os.getppid() != parent or not alive(producer)
         writer.pump(POLL_SECONDS)
         if over:

@@ -106,7 +106,7 @@ __all__ = [
 ]
 
 _listen()
-RecursiveScriptModule = ScriptModule  # PyTorch's name for what `script` makes of a module
+RecursiveScriptModule = ScriptModule  # PyTorch's name for the result of scripting a module
 # Users see the module that they import a class from, not the file that defines it.
 for _public in [kind for name in __all__ if isinstance(kind := globals().get(name), type)]:
     _public.__module__ = __name__

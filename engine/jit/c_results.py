@@ -9,14 +9,14 @@ from engine._native.errors import raise_last
 
 
 def c_string(pointer: Any) -> str:
-    """Converts a string that C returned. Raises: the last error for a null pointer."""
+    """Converts a C function's string result. Raises: the last error for a null pointer."""
     if pointer == ffi.NULL:
         raise_last()
     return ffi.string(pointer).decode("utf-8", "replace")
 
 
 def c_integer(result: int) -> int:
-    """A number that C returned. Raises: the last error where it is -1."""
+    """Returns a C function's integer result. Raises: the last error for -1."""
     if result < 0:
         raise_last()
     return result

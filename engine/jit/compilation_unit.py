@@ -23,9 +23,9 @@ _numbers = itertools.count()
 
 
 def functions_in(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The functions that a text defines, as Python's, which know these names.
+    """Compiles the definitions in a source string to Python functions whose globals are these names.
 
-    Raises: CompileError for anything but functions, and for text that is not Python.
+    Raises: CompileError for statements other than function definitions, and for invalid Python.
     """
     text = textwrap.dedent(text)
     try:
@@ -42,7 +42,7 @@ def functions_in(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
     name = f"<unit {next(_numbers)}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space: dict[str, Any] = {**_annotations(), **names}
-    exec(compile(tree, name, "exec"), space)  # definitions only: nothing of the text runs
+    exec(compile(tree, name, "exec"), space)  # definitions only: no statement of the source runs
     return {
         statement.name: space[statement.name]
         for statement in tree.body
@@ -74,7 +74,7 @@ class CompilationUnit:
             self._define(lang, sys._getframe(1))
 
     def define(self, lang: str) -> None:
-        """Adds the functions of another text. Raises: RuntimeError for what is not in the subset."""
+        """Adds the functions of another source string. Raises: RuntimeError for unsupported Python."""
         self._define(lang, sys._getframe(1))
 
     def _define(self, lang: str, frame: FrameType) -> None:
@@ -82,7 +82,7 @@ class CompilationUnit:
             self._functions[name] = script(fn)
 
     def get_functions(self) -> list[Any]:
-        """All of its functions."""
+        """Returns all functions of the unit."""
         return list(self._functions.values())
 
     def __getattr__(self, name: str) -> Any:

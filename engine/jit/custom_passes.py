@@ -1,7 +1,7 @@
 """Passes written in Python: the pipeline runs them next to the native ones.
 
-A pass is a function of a `Graph`. What it changes it changes within `graph.rewrite(rule, *nodes)`, so
-that the explorer shows each step with the rule's own source.
+A pass is a function of a `Graph`. It makes each change inside `graph.rewrite(rule, *nodes)`, so that
+the explorer shows the step with the rule's source.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Registered(NamedTuple):
     after: str
 
 
-# By name, in the order in which they run: the core has them too, but has no function that lists them.
+# Registered passes by name, in the order in which they run; the core has no function that lists them.
 _registered: dict[str, _Registered] = {}
 
 
@@ -42,7 +42,7 @@ def uh_py_pass(context: Any, graph: int) -> int:
 
 
 def passes() -> dict[str, str]:
-    """Name and what it does, native passes and registered ones."""
+    """Returns name and description of the native and the registered passes."""
     passes = {}
     for i in range(lib.uh_pass_count()):
         name = ffi.string(lib.uh_pass_name(i)).decode()
@@ -57,11 +57,11 @@ def register_pass(
     *, name: str = "", after: str = "simplify"
 ) -> Callable[[PassFunction], PassFunction]: ...
 def register_pass(fn: Any = None, *, name: str = "", after: str = "simplify") -> Any:
-    """Adds a pass: a function that takes a Graph and changes it, but never what it computes.
+    """Adds a pass: a function that transforms a Graph without changing its results.
 
-    after: a pass, after every run of which it runs, or a phase (`inline`, `simplify`, `tidy`, `types`,
-    `group`), at whose end it runs. It is registered until `unregister_pass(name)`; functions that were
-    compiled before are not compiled again.
+    after: a pass (it then runs after each run of that pass) or a phase (`inline`, `simplify`, `tidy`,
+    `types`, `group`; it runs at its end). It stays registered until `unregister_pass(name)`; functions
+    that are compiled already are not recompiled.
     Raises: RuntimeError for a name that is taken, or an unknown `after`.
 
     >>> import engine
@@ -95,7 +95,7 @@ def _register(fn: PassFunction, name: str, after: str) -> PassFunction:
 
 
 def unregister_pass(name: str) -> None:
-    """Takes a pass out of the pipeline. Raises: RuntimeError when there is none of that name."""
+    """Removes a pass from the pipeline. Raises: RuntimeError for an unknown name."""
     c_integer(lib.uh_pass_unregister(name.encode()))
     _registered.pop(name, None)
 
@@ -103,8 +103,8 @@ def unregister_pass(name: str) -> None:
 def run_pass(graph: Graph, name: str) -> int:
     """Runs one pass, native or registered, on a graph and returns the number of its rewrites.
 
-    Raises: ValueError when there is none of that name, what the pass raises, and SystemError when it
-    leaves a graph that is not valid or was changed outside of its rewrites.
+    Raises: ValueError for an unknown name; the pass's own errors; SystemError if it leaves an invalid
+    graph or changed one outside of a rewrite.
     """
     custom = _registered.get(name)
     if custom is None:
@@ -119,7 +119,8 @@ def run_pass(graph: Graph, name: str) -> int:
 
 
 def pipeline() -> list[dict[str, Any]]:
-    """The phases in order: name, doc, passes; first the general ones, then those for known inputs."""
+    """Returns the phases in order (name, doc, passes): first the general ones, then those for known
+    inputs."""
     stages: list[dict[str, Any]] = json.loads(c_string(lib.uh_pipeline()))
     for phase in stages:
         row = [stage for name in phase["passes"] for stage in (name, *_dependents(name))]
@@ -128,5 +129,5 @@ def pipeline() -> list[dict[str, Any]]:
 
 
 def _dependents(position: str) -> list[str]:
-    """The registered passes that run after this pass or phase."""
+    """Returns the registered passes that run after this pass or phase."""
     return [name for name, registered in _registered.items() if registered.after == position]

@@ -1,6 +1,6 @@
 """Annotations for the compiler: the decorators and special forms of `engine.jit`.
 
-In eager Python all of them do nothing but mark; `modifier_of` is how the compiler reads them.
+In eager Python they only mark the function; the compiler reads the mark with `modifier_of`.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ _overload_method = _overload
 
 
 def modifier_of(fn: object) -> str:
-    """ "export", "ignore", "unused" or "": what a function was marked as."""
+    """Returns the mark of a function: "export", "ignore", "unused" or ""."""
     return getattr(fn, _NAME, "")
 
 
 def annotate(the_type: Any, value: T) -> T:
-    """`value`, which compiled code takes to be of `the_type`: `annotate(List[int], [])`."""
+    """Returns `value`; compiled code gives it the type `the_type`: `annotate(List[int], [])`."""
     return value
 
 
@@ -95,17 +95,17 @@ def is_scripting() -> bool:
 
 
 def interface(python: type) -> type:
-    """Marks a class that says which methods a submodule has: `child: Scorer` in the class of a module.
+    """Marks a class that declares a submodule's methods; a module annotates it as `child: Scorer`.
 
-    Compiled code calls the methods of the module that is there. Raises, when the module is compiled:
-    RuntimeError for a submodule that lacks one of them.
+    Compiled code calls the actual submodule's methods. Compiling the module raises RuntimeError for a
+    submodule that lacks one of them.
     """
     setattr(python, _NAME, "interface")
     return python
 
 
 class Attribute:
-    """A value of a module's attribute together with the type that compiled code gives it."""
+    """The value of a module's attribute, with its type in compiled code."""
 
     def __init__(self, value: Any, type: Any) -> None:
         self.value = value

@@ -1,7 +1,7 @@
 """Limits of nesting: functions that follow a program's structure recurse as deep as it is nested.
 
-Python's own limit of 1,000 frames is some 300 `elif`s or 100 functions that call each other. Within
-`deeply` there are more, and a program that needs more than these is an error that says so.
+Python's own limit of 1,000 frames is some 300 `elif`s or 100 functions that call each other.
+`deeply` raises the limit, and reports a program that exceeds it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# More than 500 blocks within each other need; within a C stack of 1 MB.
+# Enough for 500 nested blocks, and within a C stack of 1 MB.
 _FRAMES = 12_000
 
-# As deep as blocks of a graph may be: as deep as a file is read (csrc/jit/text/parse.cpp).
+# The maximum nesting of blocks, the same as for reading a file (csrc/jit/text/parse.cpp).
 MAX_BLOCKS = 500
 
 _lock = threading.Lock()
@@ -24,9 +24,9 @@ _before = 0
 
 @contextmanager
 def deeply(error: type[RuntimeError], task: str) -> Iterator[None]:
-    """More frames than usual; `error` where these are not enough.
+    """Raises the recursion limit inside the `with`. Raises: `error` if that is exceeded too.
 
-    The limit is that of all threads: it goes back when the last of them is done.
+    All threads share the limit: the last one to leave restores it.
     """
     global _threads, _before
     with _lock:

@@ -37,8 +37,8 @@ class script_method:
 
 
 def _compiled(cls: type, own: list[Any], written: Any) -> Any:
-    """The compiled module that stands for an object whose __init__ has run."""
-    # The compiler is shown the module as if its class derived from Module.
+    """Compiles an object after its __init__, and returns the compiled module."""
+    # The compiler sees the module as if its class derived from Module.
     members: dict[str, Any] = {}
     for base in reversed(own):
         members |= vars(base)

@@ -17,11 +17,11 @@ from engine.nn import Module
 def script(obj: Any, *, example_inputs: Any = None) -> Any:
     """Compiles a function or a module from its source: a typed subset of Python.
 
-    Parameters without annotation are Tensors. Control flow stays control flow. A module gives a
-    ScriptModule with its own parameters and buffers: `forward` and what it calls, and methods
-    marked with `export`, are compiled.
-    Raises: RuntimeError for what is not in the subset, with the line, a caret and what to write
-    instead; TypeError for an object that is neither.
+    Parameters without annotation are Tensors. Control flow is compiled. A module becomes a
+    ScriptModule with the same parameters and buffers: `forward`, methods marked with `export`, and
+    their callees are compiled.
+    Raises: RuntimeError for unsupported Python, with the line, a caret and a hint; TypeError for any
+    other object.
 
     >>> import engine
     >>> @engine.jit.script

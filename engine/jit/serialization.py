@@ -17,9 +17,10 @@ from engine.nn import Module
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     """Writes a scripted function or module to one safetensors file, which C and C++ read as well.
 
-    f: a path, which gets the new file when it is complete (as `engine.save`), or an object with
-    `write`. _extra_files: bytes or strings that go along, by name.
-    Raises: TypeError for what is not compiled, RuntimeError for attributes that have no form in a file.
+    f: a path, whose file is replaced when the new one is complete (as in `engine.save`), or an object
+    with `write`. _extra_files: additional bytes or strings to store, by name.
+    Raises: TypeError for an object that is not compiled, RuntimeError for attributes that cannot be
+    saved.
     """
     if not isinstance(m, (ScriptFunction, ScriptModule)):
         description = (
@@ -36,10 +37,10 @@ def load(
     *,
     mmap: bool | None = None,
 ) -> Any:
-    """Reads what `save` wrote, as a ScriptModule; nothing in the file is executed.
+    """Reads a file of `save` as a ScriptModule; nothing in it is executed.
 
-    f: a path, or an object with `read`. _extra_files: its keys get what the file has of them, as bytes.
-    mmap=True: its tensors are the file's pages (a path only), as in `engine.load`.
+    f: a path, or an object with `read`. _extra_files: the values of its keys are set to the file's, as
+    bytes. mmap=True maps the tensors from the file (a path only), as in `engine.load`.
     Raises: RuntimeError for a file that is damaged, holds no model, or was written by a newer version.
     """
     if map_location is not None:
@@ -63,9 +64,9 @@ def freeze(
 ) -> ScriptModule:
     """Returns a module in eval mode whose attributes have become constants of its graph.
 
-    `preserved_attrs` names attributes that stay, and methods besides forward that stay callable.
-    With `optimize_numerics` a batch_norm after a convolution, or a linear of matrices, goes into
-    copies of its weights, which rounds differently; other constants share memory with the module.
+    `preserved_attrs` names attributes to keep, and methods besides forward to keep callable. With
+    `optimize_numerics` a batch_norm is folded into copies of the weights of the convolution or linear
+    (of matrices) before it, which rounds differently; other constants share memory with the module.
     Raises: ValueError for anything but a ScriptModule, RuntimeError for one in training mode, one
     that sets an attribute which is not preserved, and a name that it does not have.
     """

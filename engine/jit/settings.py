@@ -1,7 +1,7 @@
 """Settings of PyTorch's JIT, and queries about compiled code.
 
-The engine has one executor and one fuser. What chooses among PyTorch's is checked and kept, so that
-programs that set it run; what would ask for something that is not there says so.
+The engine has one executor and one fuser. Settings that choose among PyTorch's are checked and stored,
+so that programs that use them run; settings that request a missing feature raise or warn.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.jit.runtime.module import ScriptModule
 from engine.jit.serialization import freeze
 from engine.nn import Module
 
-# As in PyTorch: PYTORCH_JIT=0 runs everything as the Python that it is.
+# As in PyTorch, PYTORCH_JIT=0 disables compilation.
 ENABLED = os.environ.get("PYTORCH_JIT", "1") != "0"
 
 _FUSERS = ("fuser0", "fuser1", "fuser2", "fuser3")
@@ -28,10 +28,10 @@ _strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
 
 @contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """Within `with`, calls run optimised: as they always do.
+    """Does nothing for True: calls always run optimised.
 
-    Raises: RuntimeError for False: what is optimised gives the same results here, and
-    `fn.graph.run(*inputs)` runs a graph as it was compiled.
+    Raises: RuntimeError for False: optimisation does not change results, and `fn.graph.run(*inputs)`
+    runs a graph as it was compiled.
     """
     if not should_optimize:
         raise RuntimeError(
@@ -43,8 +43,8 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
 
 @contextmanager
 def fuser(name: str) -> Iterator[None]:
-    """Within `with`, one of PyTorch's fusers ("fuser0" to "fuser3"): here all of them are the
-    engine's. Raises: ValueError for any other name."""
+    """Accepts the names of PyTorch's fusers ("fuser0" to "fuser3"), all of which select the engine's
+    one. Raises: ValueError for any other name."""
     if name not in _FUSERS:
         raise ValueError(
             f"unrecognized fuser option (name: {name}); there are {', '.join(_FUSERS)}"
@@ -53,10 +53,10 @@ def fuser(name: str) -> Iterator[None]:
 
 
 def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Sets how often PyTorch specialises for sizes, and returns what it was before.
+    """Sets how often PyTorch specialises for sizes, and returns the previous setting.
 
-    The engine's fused code holds for all sizes, so nothing is specialised for them.
-    Raises: ValueError for another word than "STATIC" and "DYNAMIC".
+    It has no effect: the engine's fused code is valid for all sizes.
+    Raises: ValueError unless each kind is "STATIC" or "DYNAMIC", with an int.
     """
     global _strategy
     for kind, depth in strategy:
@@ -69,7 +69,7 @@ def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, 
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Turns fusion by oneDNN on or off: it is not part of the engine, whose own fuser is always on."""
+    """Warns when it is turned on: oneDNN is not part of the engine, whose own fuser is always on."""
     if enabled:
         warnings.warn(
             "jit.enable_onednn_fusion: there is no oneDNN here; the engine's own fuser is on",
@@ -78,12 +78,13 @@ def enable_onednn_fusion(enabled: bool) -> None:
 
 
 def onednn_fusion_enabled() -> bool:
-    """Returns whether oneDNN fuses: never."""
+    """Returns False: oneDNN is not part of the engine."""
     return False
 
 
 def last_executed_optimized_graph() -> NoReturn:
-    """Not kept: calls of several threads would overwrite it. Raises: NotImplementedError."""
+    """Raises NotImplementedError: the graph is not stored, because threads would overwrite each
+    other's."""
     raise NotImplementedError(
         "jit.last_executed_optimized_graph: it is not kept; ask the function, with inputs like those: "
         "fn.graph_for(*inputs)"
@@ -93,9 +94,9 @@ def last_executed_optimized_graph() -> NoReturn:
 def optimize_for_inference(
     mod: ScriptModule, other_methods: list[str] | None = None
 ) -> ScriptModule:
-    """A frozen module: `jit.freeze` with all that it does, a batch_norm in the weights before it.
+    """Returns a module frozen with `optimize_numerics`: see `jit.freeze`.
 
-    other_methods: what else is to stay callable besides forward.
+    other_methods: methods besides forward to keep callable.
     Raises: ValueError for anything but a ScriptModule, RuntimeError for one in training mode.
     """
     if not isinstance(mod, ScriptModule):
@@ -109,8 +110,8 @@ def optimize_for_inference(
 def run_frozen_optimizations(
     mod: ScriptModule, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
 ) -> None:
-    """Nothing that is left to do: what changes no result is done at a module's first call, and what
-    does (`optimize_numerics`) when it is frozen. A module that was frozen without is frozen again.
+    """Does nothing: a module's first call runs the exact optimisations, and `freeze` those that change
+    rounding (`optimize_numerics`); a module frozen without these must be frozen again.
 
     Raises: ValueError for anything but a ScriptModule.
     """
@@ -121,9 +122,10 @@ def run_frozen_optimizations(
 
 
 def export_opnames(m: ScriptModule | ScriptFunction) -> list[str]:
-    """The operators that a module or function calls, with their overloads, in order: "aten::add.Tensor".
+    """Returns the operators that a module or function calls, with their overloads, sorted:
+    "aten::add.Tensor".
 
-    Raises: TypeError for what is not compiled.
+    Raises: TypeError for an object that is not compiled.
     """
     if isinstance(m, ScriptFunction):
         return sorted(_names_in(m.inlined_graph))
@@ -147,7 +149,7 @@ def _names_in(graph: Graph) -> set[str]:
 
 
 def _nodes(block: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """All nodes, also of what forks begin."""
+    """Returns all nodes, also those of forks."""
     blocks = [block]
     while blocks:
         for node in blocks.pop()["nodes"]:

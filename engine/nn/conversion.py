@@ -133,11 +133,11 @@ class Converted(Traversed):
         return self._apply(lambda x: x.cpu())
 
     def cuda(self: Self, device: Any = None) -> Self:
-        """Move all parameters and buffers to the device that is called "cuda": see `Tensor.cuda`."""
+        """Move all parameters and buffers to the device named "cuda": see `Tensor.cuda`."""
         return self._apply(lambda x: x.cuda(device))
 
     def opencl(self: Self, device: Any = None) -> Self:
-        """Move all parameters and buffers to an OpenCL device, the current one unless an index says which."""
+        """Move all parameters and buffers to an OpenCL device, by default the current one."""
         return self._apply(lambda x: x.opencl(device))
 
     def share_memory(self: Self) -> Self:

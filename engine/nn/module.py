@@ -43,7 +43,7 @@ class Module(Converted, Stateful, Hooked):
     """
 
     dump_patches: ClassVar[bool] = False
-    _compiled_call_impl: Callable[..., Any] | None = None  # of a module whose `compile` was called
+    _compiled_call_impl: Callable[..., Any] | None = None  # set by `compile`
     call_super_init: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -105,7 +105,7 @@ class Module(Converted, Stateful, Hooked):
         return hooks.call(self, args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Let calls of this module run compiled, as those of `compile(module, ...)` do: without another module."""
+        """Compile the calls of this module in place, as `compile(module, ...)` does for a new module."""
         self.__dict__["_compiled_call_impl"] = engine.compiler.compiled_call(self, *args, **kwargs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Module(Converted, Stateful, Hooked):
 
     def __getattr__(self, name: str) -> Any:
         """Look up names that the instance's dict and the class do not have."""
-        if name not in _TABLES:  # one of those is missing before Module.__init__()
+        if name not in _TABLES:  # missing before Module.__init__()
             table: Any
             try:
                 if name in (table := self._parameters):

@@ -180,7 +180,7 @@ class Stateful(Traversed):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's own tensors, without those of submodules; a subclass may convert older versions here."""
+        """Load this module's own tensors, without those of submodules; a subclass may convert older versions."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(
                 state_dict,

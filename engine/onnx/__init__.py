@@ -1,4 +1,4 @@
-"""`torch.onnx`'s names: a model written as ONNX. Needs the package `onnx`, the extra `[onnx]`."""
+"""The API of `torch.onnx`: export of models. Needs the package `onnx`, the extra `[onnx]`."""
 
 from engine.onnx import errors, state, symbolic_helper
 from engine.onnx.errors import OnnxExporterError

@@ -1,7 +1,7 @@
 """Views and writes in place: ONNX has neither, so a write becomes a new value of the tensor and of all its views.
 
-A view knows its root and how it is read from it. A write to a view goes to the root through positions: the view of a
-tensor that counts its own elements says which of them are written. So any view can be written that can be read.
+A view has its root and the operators that derive it. A write to a view becomes a write to positions of the root: the
+same view of a tensor of element numbers identifies them. So any view that can be read can be written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.onnx.values import Value
 if TYPE_CHECKING:
     from engine.onnx.conversion import Conversion
 
-# Their result may share the operand's memory, which no schema says, or is a list of views.
+# Operators whose result may share the operand's memory without an alias annotation, or is a list of views.
 _PERHAPS = frozenset(
     f"aten::{name}"
     for name in [
@@ -56,7 +56,7 @@ class Aliases:
         self._order = {node._id: i for i, node in enumerate(conversion.graph.all_nodes())}
 
     def note(self, node: Node, schema: FunctionSchema, reread: Callable[[Any], Any]) -> None:
-        """Remembers a node's output as a view, if it is one."""
+        """Records a node's output if it is a view."""
         if not node.inputs() or not node.outputs():
             return
         source = node.input(0)
@@ -74,24 +74,24 @@ class Aliases:
             self._views[node.output().unique()] = View(root, read)
 
     def pass_on(self, source: IRValue, output: IRValue) -> None:
-        """`output` is, or is part of, `source`."""
+        """Records that `output` is `source` or a part of it."""
         if source.unique() in self._views:
             self._views[output.unique()] = self._views[source.unique()]
         if source.unique() in self._perhaps:
             self._perhaps[output.unique()] = self._perhaps[source.unique()]
 
     def same(self, source: IRValue, other: IRValue) -> None:
-        """`other` is the tensor `source` itself: a write to either is one to both."""
+        """Records that `other` is the tensor `source`: a write to one is a write to both."""
         if isinstance(self._conversion.get(source), Value):
             number = source.unique()
             self._views[other.unique()] = self._views.get(number, View(number, lambda base: base))
             self._noted |= {number: source, other.unique(): other}
 
     def write(self, node: Node, target: IRValue, result: Any) -> Any:
-        """A write in place of `result` to `target`; the value that the tensor then has.
+        """Converts a write of `result` to `target`; returns the tensor's new value.
 
-        An input is a value like any other: the caller's own array stays as it is. Raises: SymbolicValueError for a
-        write to a weight, or one that a block cannot pass out.
+        A write to an input does not change the caller's array. Raises: SymbolicValueError for a write to a weight, or
+        one that a block cannot return.
         """
         conversion, builder = self._conversion, self._conversion.builder
         old = conversion.get(target)
@@ -157,7 +157,7 @@ class Aliases:
         return isinstance(value, Value) and bool(value.parameter)
 
     def _read_later(self, source: IRValue, target: IRValue, node: Node) -> bool:
-        """Returns whether the model reads `source`, or what shares its memory, after this write to `target`."""
+        """Returns whether the model reads `source` or a Value that shares its memory after this write to `target`."""
         position = self._order[node._id]
         return any(
             self._order.get(use.user._id, position + 1) > position
@@ -167,14 +167,14 @@ class Aliases:
         )
 
     def _sharing(self, source: IRValue) -> Iterator[IRValue]:
-        """All Values that may share the memory of `source`, with itself."""
+        """Returns all Values that may share the memory of `source`, including itself."""
         root = self._root_of(source.unique())
         for value in (source, *self._noted.values()):
             if self._root_of(value.unique()) == root:
                 yield value
 
     def _root_of(self, number: int) -> int:
-        """The Value whose memory this one may share: through views, and what are perhaps views."""
+        """Returns the Value whose memory this one may share, through views and possible views."""
         while True:
             view, perhaps = self._views.get(number), self._perhaps.get(number)
             if view is not None and view.root != number:

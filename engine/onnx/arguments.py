@@ -56,7 +56,8 @@ def bind(
     dynamic_shapes: Any,
     output_names: Sequence[str] | None,
 ) -> Inputs:
-    """The example's arguments as inputs. Raises: TypeError, ValueError for what does not fit the model."""
+    """Converts the example's arguments to inputs. Raises: TypeError, ValueError for arguments that do not match the
+    model."""
     if isinstance(args, Tensor):
         args = (args,)
     if not isinstance(args, (tuple, list)):
@@ -86,7 +87,7 @@ def bind(
 
 
 def _keywords(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-    """True if a last dictionary is PyTorch's way to pass arguments by name: it fits no parameter."""
+    """Returns True if the last dictionary has keyword arguments, as in PyTorch: it matches no parameter."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -198,7 +199,7 @@ def _within(name: str, axes: dict[int, str], rank: int) -> dict[int, str]:
 
 
 def _set_shapes(names: list[str], values: list[Any], leaves: list[Input], shapes: Any) -> None:
-    """torch.export's form: by parameters, nested as the arguments are."""
+    """Sets dynamic shapes in torch.export's form: by parameter, nested like the arguments."""
     if isinstance(shapes, Mapping):
         unknown = [name for name in shapes if name not in names]
         if unknown:
@@ -241,14 +242,14 @@ def _set_shape(value: Any, shape: Any, leaves: Iterator[Input]) -> None:
 
 
 def _dim_name(name: str, axis: int, size: Any) -> str:
-    """The name of a string or a Dim; a new one for any other mark, such as Dim.DYNAMIC."""
+    """Returns the name of a string or a Dim; a new name for any other mark, such as Dim.DYNAMIC."""
     if isinstance(size, str):
         return size
     return str(getattr(size, "__name__", f"{name}_axis_{axis}"))
 
 
 def _check_sizes(leaves: list[Input]) -> None:
-    """Axes of one name have one size in the example."""
+    """Checks that axes of one name have the same size in the example."""
     sizes: dict[str, tuple[str, int]] = {}
     for leaf in leaves:
         for axis, label in leaf.axes.items():

@@ -41,7 +41,7 @@ _DTYPES: dict[dtype, int] = {
 }
 _ENGINE_DTYPES = {code: kind for kind, code in _DTYPES.items()}
 _COMPARISONS = frozenset(("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"))
-# Operators that are computed at once when all inputs are constants: those that give weights and sizes another form.
+# Operators that are folded if all inputs are constants: those that rearrange weights and sizes.
 _FOLDED = frozenset(
     [
         "Abs",
@@ -89,7 +89,7 @@ _FOLDED = frozenset(
         "Where",
     ]
 )
-_SMALL = 64  # elements of a constant whose value shape inference is given
+_SMALL = 64  # maximum elements of a constant whose value is passed to shape inference
 
 
 def onnx_dtype(kind: dtype) -> int:
@@ -100,7 +100,7 @@ def onnx_dtype(kind: dtype) -> int:
 
 
 def array_of(tensor: Tensor) -> Array:
-    """The elements of a tensor as a NumPy array."""
+    """Returns the elements of a tensor as a NumPy array."""
     tensor = tensor.detach().contiguous()
     if tensor.dtype == dtypes.bfloat16:
         return tensor.float().numpy().astype(helper.tensor_dtype_to_np_dtype(TensorProto.BFLOAT16))
@@ -126,7 +126,7 @@ class Builder:
         self.initializers: dict[str, Value] = {}
         self.domains: dict[str, int] = {}
         self.origin: Origin | None = None
-        self.result_dtype: dtype | None = None  # of the operator being written, if the IR says it
+        self.result_dtype: dtype | None = None  # of the operator being written, if the IR has it
         self.result_ranks: list[int | None] = []
         self._names: set[str] = set()
         self._counters: dict[str, itertools.count[int]] = {}
@@ -136,7 +136,7 @@ class Builder:
     # Names
 
     def unique(self, name: str) -> str:
-        """This name, or with a number after it when it is in use."""
+        """Returns this name, with a number appended if it is in use."""
         if name in self._names:
             counter = self._counters.setdefault(name, itertools.count(1))
             stem = name
@@ -146,7 +146,7 @@ class Builder:
         return name
 
     def unknown_size(self) -> str:
-        """A name for a size that nothing is known of."""
+        """Returns a new name for an unknown size."""
         return f"unknown_{next(self._unknown)}"
 
     # Constants
@@ -161,7 +161,7 @@ class Builder:
         return value
 
     def constant(self, value: Any, kind: dtype | None = None) -> Value:
-        """A constant of a number, a list, an array or a Tensor; of this dtype if one is stated."""
+        """Creates a constant from a number, a list, an array or a Tensor, of this dtype if one is passed."""
         if isinstance(value, Tensor):
             array = array_of(value)
         elif isinstance(value, (np.ndarray, np.generic)):
@@ -184,7 +184,7 @@ class Builder:
         return value
 
     def value(self, operand: Any, like: dtype | None = None) -> Value:
-        """A Value of any operand; numbers become constants, of the dtype `like` if one is stated."""
+        """Converts any operand to a Value; numbers become constants, of the dtype of `like` if it is passed."""
         if isinstance(operand, Value):
             return operand
         if isinstance(operand, (list, tuple)) and any(isinstance(x, Value) for x in operand):
@@ -201,7 +201,7 @@ class Builder:
     # Nodes
 
     def op(self, name: str, *inputs: Any, outputs: int = 1, **attributes: Any) -> Any:
-        """Writes a node; its output, or a tuple of them.
+        """Writes a node; returns its output, or a tuple of outputs.
 
         name: of the default domain, or "domain::name". inputs: Values, None for an optional one, and numbers, lists and
         tensors, which become constants. attributes: with a suffix for their kind, as in PyTorch: `axis_i=1`.
@@ -279,7 +279,7 @@ class Builder:
         return values
 
     def _infer(self, node: NodeProto, operands: list[Any], results: list[Value]) -> None:
-        """Types the results by ONNX's own inference, as far as it knows."""
+        """Sets the types of the results by ONNX's inference, as far as possible."""
         known = [x for x in operands if x is not None]
         if node.domain or not onnx.defs.has(node.op_type, max_inclusive_version=self.opset):
             return
@@ -324,7 +324,7 @@ class Builder:
 
     @contextmanager
     def block(self) -> Iterator[list[NodeProto]]:
-        """Within it nodes are written to a new block."""
+        """Writes nodes to a new block inside the `with`."""
         nodes: list[NodeProto] = []
         self.blocks.append(nodes)
         try:
@@ -347,7 +347,7 @@ class Builder:
             node.attribute.append(helper.make_attribute(name, graph))
         self._write(node)
 
-    # What symbolic functions often need
+    # Helpers for symbolic functions
 
     def require(self, opset: int, operator: str) -> None:
         """Raises SymbolicValueError when the opset is older than one with this operator."""
@@ -357,7 +357,7 @@ class Builder:
             )
 
     def cast(self, value: Any, kind: dtype | None) -> Value:
-        """The operand as this dtype; itself if it is of it already."""
+        """Casts the operand to this dtype, if necessary."""
         operand = self.value(value, kind)
         if kind is None or operand.dtype == kind:
             return operand
@@ -376,7 +376,7 @@ class Builder:
         return result
 
     def promoted(self, *operands: Any) -> dtype:
-        """The dtype of a result: by tensors with dimensions, then those without, then numbers."""
+        """Returns the dtype of a result, by tensors with dimensions, then those without, then numbers."""
         ranked: list[dtype | None] = [None, None, None]
         for operand in operands:
             kind, level = _level(operand)
@@ -396,22 +396,22 @@ class Builder:
         return result
 
     def unsqueeze(self, value: Value, *axes: int) -> Value:
-        """With new axes of size one."""
+        """Inserts axes of size one."""
         result: Value = self.op("Unsqueeze", value, list(axes))
         return result
 
     def squeeze(self, value: Value, *axes: int) -> Value:
-        """Without these axes."""
+        """Removes these axes."""
         result: Value = self.op("Squeeze", value, list(axes))
         return result
 
     def transpose(self, value: Value, *order: int) -> Value:
-        """With its axes in another order."""
+        """Permutes the axes."""
         result: Value = self.op("Transpose", value, perm_i=list(order))
         return result
 
     def reduce(self, operator: str, value: Value, axes: Sequence[int] | None, keep: bool) -> Value:
-        """A Reduce operator: its axes are an attribute in old opsets and an input in newer ones."""
+        """Writes a Reduce operator, whose axes are an attribute in old opsets and an input in newer ones."""
         listed = None if axes is None else list(axes)
         options: dict[str, Any] = {"keepdims_i": int(keep)}
         if self.opset >= 18 or operator == "ReduceSum":
@@ -456,7 +456,7 @@ class Builder:
         return [self.size_of(value, axis) for axis in range(self.rank_of(value))]
 
     def known_size(self, value: Value, axis: int, purpose: str) -> int:
-        """A size that has to be known. Raises: SymbolicValueError when its axis is dynamic."""
+        """Returns a size that must be static. Raises: SymbolicValueError if its axis is dynamic."""
         size = self.size_of(value, axis)
         if not isinstance(size, int):
             raise SymbolicValueError(
@@ -465,18 +465,18 @@ class Builder:
         return size
 
     def rank_of(self, value: Value) -> int:
-        """The number of dimensions. Raises: SymbolicValueError if it is not known."""
+        """Returns the number of dimensions. Raises: SymbolicValueError if it is unknown."""
         if value.shape is None:
             raise SymbolicValueError(f"the number of dimensions of {value.name} is not known")
         return len(value.shape)
 
     def axis(self, value: Value, dim: int) -> int:
-        """An axis counted from the beginning."""
+        """Converts a negative axis."""
         rank = self.rank_of(value)
         return dim + rank if dim < 0 else dim
 
     def reshape(self, value: Value, sizes: Sequence[Any]) -> Value:
-        """Reshaped to these sizes: ints, numbers as Values, and at most one -1."""
+        """Reshapes to these sizes: ints, numbers as Values, and at most one -1."""
         dims: list[Dim | None] = [
             (size.size if isinstance(size, Value) else size) for size in sizes
         ]
@@ -500,7 +500,7 @@ class Builder:
 
 
 def _without_minus_one(dims: list[Dim | None], shape: Shape | None) -> list[Dim | None]:
-    """-1 as the size that it is, where the names of the others cancel."""
+    """Replaces -1 by its size if the names of the other sizes cancel."""
     if dims.count(-1) != 1 or shape is None:
         return dims
     source, target = list(shape), [dim for dim in dims if dim != -1]
@@ -539,7 +539,8 @@ def _array_of_numbers(value: Any) -> Array:
 
 
 def _level(operand: Any) -> tuple[dtype, int]:
-    """The dtype of an operand, and how much it has to say: 0 a tensor with dimensions, 2 a number."""
+    """Returns the dtype of an operand, and its priority in promotion: 0 for a tensor with dimensions, 2 for a
+    number."""
     if isinstance(operand, Value):
         if operand.dtype is None:
             raise SymbolicValueError(f"the dtype of {operand.name} is not known")
@@ -587,7 +588,7 @@ def _attribute(kind: str, key: str, value: Any) -> onnx.AttributeProto:
 
 
 def type_proto(value: Value) -> onnx.TypeProto:
-    """The type of a Value as ONNX writes it."""
+    """Returns the type of a Value as a TypeProto."""
     assert value.dtype is not None
     if value.is_sequence:
         return helper.make_sequence_type_proto(

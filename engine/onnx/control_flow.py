@@ -1,7 +1,7 @@
 """If and Loop: blocks of the IR as graphs of ONNX.
 
-What a condition or trip count says already is decided here: one branch is written, or a loop repeated, where a Loop
-cannot be: it carries tensors, numbers and lists of tensors that it appends to.
+Constant conditions are resolved here: only one branch is written. A Loop carries tensors, numbers and lists of
+tensors that it appends to; any other loop with a constant trip count is unrolled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAX_UNROLLED = 10_000  # nodes
 
 
 def number(value: Any) -> Any:
-    """A constant number as such; anything else as it is."""
+    """Converts a constant Value to a number; returns any other Value unchanged."""
     if isinstance(value, Value) and value.array is not None and value.array.ndim == 0:
         return value.array.item()
     return value
@@ -33,7 +33,7 @@ def number(value: Any) -> Any:
 
 @handles("prim::If")
 def convert_if(conversion: Conversion, node: Node) -> Any:
-    """A branch; one that only raises is left out."""
+    """Converts an If; a branch that only raises is left out."""
     condition = number(conversion.get(node.input()))
     blocks = node.blocks()
     raising = [any(inner.kind() == "prim::RaiseException" for inner in b.nodes()) for b in blocks]
@@ -93,7 +93,7 @@ def _several(values: list[Any]) -> Any:
 
 
 def _as_values(conversion: Conversion, of: IRValue, items: list[Any]) -> list[Value]:
-    """The branches' results as Values: numbers as tensors without dimensions."""
+    """Converts the branches' results to Values; numbers become 0-d tensors."""
     kind = _NUMBERS.get(str(of.type()))
     known = [item for item in items if item is not UNINITIALIZED]
     if not all(isinstance(item, (Value, bool, int, float)) for item in known):
@@ -116,7 +116,7 @@ def _as_values(conversion: Conversion, of: IRValue, items: list[Any]) -> list[Va
 
 
 def _joined(conversion: Conversion, pair: list[Value]) -> Value:
-    """The output that is one of these."""
+    """Returns the output that joins these results of the branches."""
     a, b = pair
     builder = conversion.builder
     kind = a.dtype if a.dtype == b.dtype else builder.promoted(a, b)
@@ -136,7 +136,7 @@ def _merged(conversion: Conversion, a: Shape | None, b: Shape | None) -> Shape |
 
 
 def _widened(builder: Builder, a: Shape | None, b: Shape | None, open_: set[str]) -> Shape | None:
-    """The shape `a` of what a loop carries, where a body that returns `b` lets it be."""
+    """Widens the shape `a` of a loop-carried Value so that it includes `b`, the shape that the body returns."""
     if a is None or b is None or len(a) != len(b):
         return None
     sizes: list[Dim] = []
@@ -149,7 +149,7 @@ def _widened(builder: Builder, a: Shape | None, b: Shape | None, open_: set[str]
 
 
 def _own(conversion: Conversion, value: Value, kind: Any) -> Value:
-    """A Value that a node of the present block writes: what a block returns."""
+    """Returns a Value that a node of the current block writes, which a block must return."""
     builder = conversion.builder
     if value.dtype != kind:
         value = builder.cast(value, kind)
@@ -184,7 +184,7 @@ def _info(value: Value) -> onnx.ValueInfoProto:
 
 @handles("prim::Loop")
 def convert_loop(conversion: Conversion, node: Node) -> Any:
-    """A Loop; one that cannot be written is repeated, if it is known how often."""
+    """Converts a Loop; unrolls one that cannot be written if its trip count is constant."""
     trips, condition, *initial = [number(conversion.get(value)) for value in node.inputs()]
     if any(x is UNAVAILABLE for x in (trips, condition, *initial)):
         return _unavailable_loop(conversion, node)
@@ -246,7 +246,7 @@ def _unrolled(conversion: Conversion, node: Node, trips: int, initial: list[Any]
 
 
 def _appended_lists(conversion: Conversion, node: Node) -> list[IRValue]:
-    """Lists from outside of the loop that it appends to."""
+    """Returns the outer lists that a loop appends to."""
     inside = {
         value.unique()
         for inner in node.findAllNodes("prim::ListConstruct")
@@ -319,7 +319,7 @@ def _written_loop(
 
 
 def _element_shape(conversion: Conversion, items: Any, grown: Value) -> Shape | None:
-    """The shape that all tensors of a list have: those from before the loop and those that it appended."""
+    """Returns the common shape of a list's tensors, from before the loop and appended by it."""
     sizes = [grown.shape, *((item.shape for item in items) if isinstance(items, list) else ())]
     shape = sizes[0]
     for other in sizes[1:]:
@@ -330,7 +330,7 @@ def _element_shape(conversion: Conversion, items: Any, grown: Value) -> Shape | 
 
 
 def _check_writes(conversion: Conversion, node: Node, start: list[Value]) -> None:
-    """A parameter of the block is the carried tensor itself: a write to it is one to that."""
+    """Checks writes to block parameters: a parameter is the carried tensor, so a write to it is a write to that."""
     parameters = {value.unique() for value in node.blocks()[0].inputs()}
     for inner in node.blocks()[0].all_nodes():
         writes = inner.kind().startswith("aten::") and inner.kind().endswith("_")
@@ -371,7 +371,7 @@ def _body(
     lists: list[IRValue],
     sequences: list[Value],
 ) -> tuple[list[Any], list[Value], Any, list[Any], list[Any]]:
-    """The body, written for carried Values of these shapes: nodes, parameters, condition, results, lists."""
+    """Writes the body for carried Values of these shapes; returns nodes, parameters, condition, results, lists."""
     builder = conversion.builder
     step = Value(builder, builder.unique("step"), dtypes.int64, ())
     step.is_number = True

@@ -1,8 +1,8 @@
-"""A graph of the compiler into nodes of ONNX, one IR node after the other.
+"""Conversion of a graph of the compiler to ONNX nodes, one IR node after the other.
 
-A Value of the IR has a counterpart: a Value of the builder for what is computed, and a plain Python object for
-what is known already (numbers, lists, modules), so that branches on constants are decided here. What cannot be written
-is collected, with its source line, and raised at the end all at once.
+A Value of the IR has a counterpart: a Value of the builder if it is computed at run time, and a plain Python object if
+it is constant (numbers, lists, modules), so that constant branches are resolved here. Nodes that cannot be written are
+collected, with their source lines, and raised in one error at the end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.tensor import Tensor
 
 
 class Unavailable:
-    """The counterpart of a Value that could not be written; all that is computed from it is, too."""
+    """The counterpart of a Value that could not be written, and of all Values computed from it."""
 
 
 UNAVAILABLE = Unavailable()
@@ -47,7 +47,7 @@ class ModuleObject(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """One thing that has no ONNX form."""
+    """One node that has no ONNX form."""
 
     kind: str
     source: str
@@ -68,7 +68,7 @@ _handlers: dict[str, Handler] = {}
 
 
 def handles(*kinds: str) -> Callable[[Handler], Handler]:
-    """Decorates what writes these kinds of nodes; it returns what the outputs stand for."""
+    """Registers a function that writes these kinds of nodes and returns the outputs' counterparts."""
 
     def register(function: Handler) -> Handler:
         _handlers.update(dict.fromkeys(kinds, function))
@@ -78,7 +78,7 @@ def handles(*kinds: str) -> Callable[[Handler], Handler]:
 
 
 class Conversion:
-    """The state while one graph is written."""
+    """The state of one graph's conversion."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Conversion:
     ) -> None:
         self.graph, self.builder, self.functions = graph, builder, functions
         self.export_params = export_params
-        self.static = static  # the sizes in the IR's types hold for every input
+        self.static = static  # the sizes in the IR's types are valid for every input
         self.values: dict[int, Any] = {}
         self.problems: list[Problem] = []
         self.parameters: dict[int, Value] = {}  # by the handle of the tensor
@@ -128,7 +128,7 @@ class Conversion:
         return counterpart
 
     def parameter(self, tensor: Tensor, name: str) -> Value:
-        """The initialiser of a weight; a tied one has the name under which it was met first."""
+        """Returns the initialiser of a weight; a tied weight has its first name."""
         if tensor._h not in self.parameters:
             value = self.builder.parameter(name, tensor, self.export_params)
             self.parameters[tensor._h] = value
@@ -142,7 +142,7 @@ class Conversion:
             self.convert(node)
 
     def convert(self, node: Node) -> None:
-        """Writes one node; what it cannot write becomes a Problem."""
+        """Writes one node, or records a Problem."""
         builder = self.builder
         before = builder.origin, builder.result_dtype
         builder.origin = _origin(node)
@@ -210,7 +210,7 @@ class Conversion:
         return entry.function(self.builder, **dict(zip(names, arguments, strict=True)))
 
     def _computed(self, kind: str, schema: FunctionSchema, arguments: list[Any]) -> Any:
-        """The result of a library's operator on constants, which is a constant of the model."""
+        """Runs a library's operator on constants; the result is a constant of the model."""
         namespace, _, name = kind.partition("::")
         packet = getattr(getattr(ops, namespace), name)
         overload = getattr(packet, schema.overload_name or "default")
@@ -225,7 +225,7 @@ class Conversion:
         return self.builder.constant(result) if isinstance(result, Tensor) else result
 
     def _python_function(self, kind: str, arguments: list[Any]) -> Any:
-        """A call of an autograd Function that has a `symbolic`."""
+        """Converts a call of an autograd Function that has a `symbolic`."""
         if any(map(_unavailable, arguments)):
             return UNAVAILABLE
         function, template = self.functions[kind]

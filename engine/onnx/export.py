@@ -1,4 +1,4 @@
-"""`engine.onnx.export`: a model and example inputs become a model of ONNX."""
+"""`engine.onnx.export`: conversion of a model with example inputs to an ONNX model."""
 
 from __future__ import annotations
 
@@ -69,19 +69,20 @@ def export(
     export_modules_as_functions: Any = False,
     autograd_inlining: bool = True,
 ) -> ONNXProgram:
-    """Writes a model as ONNX: a scripted one with its branches and loops, any other one as a trace.
+    """Exports a model to ONNX: a scripted one with its branches and loops, any other one by tracing.
 
     model: a Module, a function, a ScriptModule or ScriptFunction. args, kwargs: example inputs; tensors in them,
-    also in lists, tuples and dictionaries, are the inputs, the others are constant. f: a path, which gets the file when
-    it is complete, or an object with `write`; without it the result is only returned.
+    also in lists, tuples and dictionaries, are the inputs, the others are constant. f: a path, whose file is replaced
+    when the new one is complete, or an object with `write`; without it the result is only returned.
     dynamic_axes: {"x": {0: "batch"}} or {"x": [0]}, by names of inputs and outputs; dynamic_shapes: the same by
     parameters of `forward`. Sizes of these axes are computed by the model, all others are those of the example.
     opset_version: 13 to the newest of the package `onnx`; 18 by default. export_params=False: weights are inputs;
-    keep_initializers_as_inputs: both. do_constant_folding: what depends on weights and constants alone is computed now.
+    keep_initializers_as_inputs: both. do_constant_folding: results that depend only on weights and constants are
+    computed at export.
     verbose: prints the model. custom_opsets: the versions of other domains.
     There is one exporter: `dynamo`, `optimize`, `external_data` (weights are in the file) and `autograd_inlining`
     (Functions without a `symbolic` are written as what their `forward` does) change nothing.
-    Raises: UnsupportedOperatorError and SymbolicValueError with all that has no ONNX form and its source lines;
+    Raises: UnsupportedOperatorError and SymbolicValueError with all unsupported nodes and their source lines;
     ValueError, TypeError and NotImplementedError for arguments; OSError for a path that cannot be written.
 
     >>> import engine
@@ -179,7 +180,7 @@ def _opset(version: int | None) -> int:
 
 
 def _check_target(f: Any) -> None:
-    """Fails before the work, not after it."""
+    """Checks the target path before the export."""
     if f is None or hasattr(f, "write"):
         return
     if not isinstance(f, (str, os.PathLike)):
@@ -195,7 +196,7 @@ def _check_target(f: Any) -> None:
 
 @contextmanager
 def _mode(model: Any, training: TrainingMode) -> Iterator[None]:
-    """The model in eval mode, and afterwards each of its modules as before."""
+    """Sets the model's mode inside the `with`, and restores each module's mode afterwards."""
     if not isinstance(model, Module) or training is TrainingMode.PRESERVE:
         yield
         return

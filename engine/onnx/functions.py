@@ -34,7 +34,7 @@ class FunctionCalls:
         self.functions: dict[str, tuple[type, list[Any]]] = {}
 
     def call(self, function: type, args: tuple[Any, ...]) -> Any:
-        """Runs `forward` unseen by the trace, which records one node for it."""
+        """Runs `forward` without tracing it, and records one node for it."""
         with paused():
             result = _apply.__get__(None, function)(*args)
         outputs = result if isinstance(result, tuple) else (result,)
@@ -43,7 +43,7 @@ class FunctionCalls:
                 f"onnx.export: {function.__name__}.forward returns something else than tensors"
             )
         tensors = [argument for argument in args if isinstance(argument, Tensor)]
-        name = f"{function.__name__}_{next(_numbers)}"  # another export's may still be registered
+        name = f"{function.__name__}_{next(_numbers)}"  # may exist from another export
         parameters = ", ".join(f"Tensor t{i}" for i in range(len(tensors)))
         returned = ", ".join(["Tensor"] * len(outputs))
         schema = f"{name}({parameters}) -> {returned if len(outputs) == 1 else f'({returned})'}"
@@ -67,7 +67,7 @@ _installed = 0
 
 @contextmanager
 def recorded(calls: FunctionCalls) -> Iterator[None]:
-    """Within it this thread's calls of Functions with a `symbolic` are nodes."""
+    """Records this thread's calls of Functions with a `symbolic` as nodes inside the `with`."""
     global _installed
     with _lock:
         if _installed == 0:

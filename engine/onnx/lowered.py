@@ -1,8 +1,8 @@
-"""The exported graph as a pass of the compiler: what a recording shows of an export, node next to node.
+"""The export as a pass of the compiler, so that a recording shows it node by node.
 
 Each node of the model becomes one `onnx::` node, added to the graph that it was written from in one rewrite that names
-the IR node. The last rewrites return the new Values and remove the old nodes. So the JIT view steps from one graph to
-the other, and each Value leads back to the line that it came from. Outside of a recording nothing of this runs.
+the IR node. The last rewrites return the new Values and remove the old nodes. So the JIT view can step from one graph
+to the other, and each Value has its source line as its origin. It runs only during a recording.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def recording() -> bool:
 def record(
     graph: Graph, model: GraphProto, names: Mapping[str, Value], title: str, target: Any
 ) -> None:
-    """Records how `graph` becomes the model; `names` are the Values that have a name in it.
+    """Records the conversion of `graph` to the model; `names` are the Values with a name in the model.
 
     Graphs of more than 1,000 nodes are recorded as they were, without the step to ONNX.
     """
@@ -51,7 +51,7 @@ def record(
 
 
 class _Lowering:
-    """One graph on its way: the Values of the model's names."""
+    """The conversion of one graph: the Values of the model's names."""
 
     def __init__(self, graph: Graph, model: GraphProto, names: Mapping[str, Value]) -> None:
         self.graph, self.model = graph, model
@@ -111,7 +111,8 @@ class _Lowering:
             block.registerOutput(self.values[output.name])
 
     def _value(self, name: str) -> Value:
-        """The Value of a name; a constant or folded weight becomes a constant, another input one of the graph."""
+        """Returns the Value of a name; a constant or folded weight becomes a constant, any other name an input of the
+        graph."""
         if name not in self.values:
             if name in self.weights:
                 tensor = from_numpy(numpy_helper.to_array(self.weights[name]).copy())
@@ -125,7 +126,7 @@ class _Lowering:
 
 
 def _outer_names(node: NodeProto) -> list[str]:
-    """The names from outside that a node and its blocks use."""
+    """Returns the outer names that a node and its blocks use."""
     names = [name for name in node.input if name]
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH:

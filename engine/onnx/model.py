@@ -1,4 +1,4 @@
-"""The model of ONNX: graph of the compiler, its conversion, inputs, outputs and weights."""
+"""Construction of the ONNX model: the compiler's graph, its conversion, inputs, outputs and weights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def build(
     fold: bool,
     custom_opsets: dict[str, int],
 ) -> ONNXProgram:
-    """The model of ONNX for a model of the engine."""
+    """Builds the ONNX model for a model of the engine."""
     calls = FunctionCalls()
     compiled = isinstance(model, (ScriptModule, ScriptFunction))
     with recorded(calls):
@@ -60,7 +60,7 @@ def build(
 
 
 def _names(conversion: Conversion, graph: Graph) -> dict[str, IRValue]:
-    """The Values of the graph that the model has a name for: inputs and weights."""
+    """Returns the graph's Values that have a name in the model: inputs and weights."""
     nodes = [node for node in graph.nodes() if node.kind() in ("prim::GetAttr", "prim::Constant")]
     values = [*graph.inputs(), *(output for node in nodes for output in node.outputs())]
     named: dict[str, IRValue] = {}
@@ -72,7 +72,7 @@ def _names(conversion: Conversion, graph: Graph) -> dict[str, IRValue]:
 
 
 def _graph_of(model: Any, inputs: Inputs) -> tuple[Graph, ObjectBox | None, list[Any]]:
-    """The graph with its calls inlined, the object that is `self` in it, and the arguments that it takes."""
+    """Returns the graph with its calls inlined, its `self` object, and its arguments."""
     if isinstance(model, ScriptModule):
         return model.inlined_graph, model._script_object, inputs.values
     if isinstance(model, ScriptFunction):
@@ -141,7 +141,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _outputs(builder: Builder, results: list[Any], inputs: Inputs) -> list[tuple[Value, str]]:
-    """The outputs with their names: a separate node writes each."""
+    """Names the outputs; a separate node writes each."""
     builder.origin, builder.fold = None, False
     leaves = [leaf for result in results for leaf in _leaves(result)]
     names = inputs.output_names
@@ -169,7 +169,7 @@ def _outputs(builder: Builder, results: list[Any], inputs: Inputs) -> list[tuple
 
 
 def _named_outputs(nodes: list[onnx.NodeProto], outputs: list[tuple[Value, str]]) -> None:
-    """Gives a node's output the name of the model's where that is all that Identity would do."""
+    """Renames a node's output to the model's output name if an Identity would do nothing else."""
     last = {name: node for node in nodes for name in node.output}
     uses: dict[str, int] = {}
     for node in _all_nodes(nodes):
@@ -268,7 +268,7 @@ def _finished(
 def _output_info(
     value: Value, outputs: list[tuple[Value, str]], declared: list[Value]
 ) -> onnx.ValueInfoProto:
-    """The type of an output: sizes that no input names are left open."""
+    """Returns the type of an output; sizes that no input names stay unknown."""
     known = {dim for x in declared for dim in x.shape or () if isinstance(dim, str)}
     if value.shape is not None and not value.is_sequence:
         proto = helper.make_tensor_type_proto(

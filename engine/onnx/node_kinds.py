@@ -91,7 +91,7 @@ def get_attribute(conversion: Conversion, node: Node) -> Any:
 
 @handles("prim::SetAttr")
 def set_attribute(conversion: Conversion, node: Node) -> Any:
-    """Refused: a model of ONNX keeps no state."""
+    """Rejected: an ONNX model has no state."""
     raise SymbolicValueError(
         f"sets the attribute '{node.attribute('name')}', and a model of ONNX has no state between calls"
     )
@@ -99,19 +99,19 @@ def set_attribute(conversion: Conversion, node: Node) -> Any:
 
 @handles("prim::Uninitialized")
 def uninitialized(conversion: Conversion, node: Node) -> Any:
-    """The value of a variable on a path that never reads it."""
+    """The placeholder for a variable on a path that never reads it."""
     return UNINITIALIZED
 
 
 @handles("prim::RaiseException")
 def raise_exception(conversion: Conversion, node: Node) -> Any:
-    """Refused where it is always reached; a branch that raises is left out by `If`."""
+    """Rejected if it is always reached; `If` leaves out a branch that raises."""
     raise SymbolicValueError("the model always raises this exception")
 
 
 @handles("prim::Print")
 def print_values(conversion: Conversion, node: Node) -> Any:
-    """Left out: a model of ONNX prints nothing."""
+    """Left out: an ONNX model cannot print."""
     return ()
 
 
@@ -122,7 +122,7 @@ def print_values(conversion: Conversion, node: Node) -> Any:
     "prim::data",
 )
 def same(conversion: Conversion, node: Node) -> Any:
-    """The operand under another type."""
+    """The operand with another type."""
     conversion.aliases.pass_on(node.input(0), node.output())
     return conversion.get(node.input(0))
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import onnx
 
-_LIMIT = (1 << 31) - 1  # bytes of a message of protobuf
+_LIMIT = (1 << 31) - 1  # maximum bytes of a protobuf message
 
 
 class NodeOrigin(NamedTuple):
-    """A node of the model, and the IR node and source line that it was written for."""
+    """A node of the model, with its IR node and source line."""
 
     name: str
     op_type: str
@@ -23,7 +23,7 @@ class NodeOrigin(NamedTuple):
 
 
 class ONNXProgram:
-    """The result of `export`: `model_proto` is the model, `save` writes it, `ir` is the graph it came from."""
+    """The result of `export`: `model_proto` is the model, `save` writes it, `ir` is its source graph."""
 
     def __init__(self, model_proto: onnx.ModelProto, ir: str) -> None:
         self.model_proto, self.ir = model_proto, ir
@@ -33,7 +33,8 @@ class ONNXProgram:
         return node_origins(self.model_proto)
 
     def save(self, f: Any) -> None:
-        """Writes the model to a path, which gets the file when it is complete, or an object with `write`.
+        """Writes the model to a path, whose file is replaced when the new one is complete, or to an object with
+        `write`.
 
         Raises: OSError for a path that cannot be written, ValueError for a model of 2 GiB or more.
         """
@@ -72,7 +73,7 @@ def node_origins(model: onnx.ModelProto) -> list[NodeOrigin]:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replaces a file at once: a reader sees the old bytes or the new ones, never a part."""
+    """Replaces a file atomically: a reader sees the old bytes or the new ones."""
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,8 +1,8 @@
 """The table of symbolic functions: how each operator is written in ONNX.
 
 A symbolic function takes the builder and the operator's arguments, and returns the Values of its results. The engine's
-own take the arguments by the names of the schema, so that one function serves several overloads; those that a
-program registers take them in order, as PyTorch's do.
+functions take the arguments by the schema's names, so that one function is enough for several overloads; those that a
+program registers take them in order, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Symbolic = Callable[..., Any]
 
 
 class Entry(NamedTuple):
-    """A symbolic function, and how it takes its arguments."""
+    """A symbolic function, with its calling convention."""
 
     function: Symbolic
     by_name: bool
-    since: int = 1  # the oldest opset that it writes
+    since: int = 1  # the oldest opset that it supports
     parameters: frozenset[str] = frozenset()
-    takes_options: bool = False  # any argument, by its name
+    takes_options: bool = False  # arguments are passed by name
 
 
 _builtin: dict[str, Entry] = {}
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.\w+)?")
 
 
 def symbolic(*names: str) -> Callable[[Symbolic], Symbolic]:
-    """Decorates the symbolic function of these operators, of `aten` unless they name another namespace."""
+    """Registers the decorated function for these operators, of `aten` unless they name another namespace."""
 
     def register(function: Symbolic) -> Symbolic:
         parameters = inspect.signature(function).parameters
@@ -58,10 +58,10 @@ def find(kind: str, overload: str, opset: int) -> Entry | None:
 def register_custom_op_symbolic(
     symbolic_name: str, symbolic_fn: Symbolic, opset_version: int
 ) -> None:
-    """Registers how an operator is written from this opset on: `symbolic_fn(g, *arguments)`.
+    """Registers the symbolic function of an operator from this opset on: `symbolic_fn(g, *arguments)`.
 
-    symbolic_name: "namespace::operator", also one of `aten`. Tensors arrive as Values, constant numbers and lists as
-    such. Raises: ValueError for a name without a namespace, TypeError for what cannot be called.
+    symbolic_name: "namespace::operator", also one of `aten`. Tensors are passed as Values, constant numbers and lists
+    unchanged. Raises: ValueError for a name without a namespace, TypeError for an object that is not callable.
 
     >>> import engine
     >>> from engine.onnx import register_custom_op_symbolic, unregister_custom_op_symbolic
@@ -79,7 +79,7 @@ def register_custom_op_symbolic(
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
-    """Removes what was registered for this operator and opset, if anything."""
+    """Removes the registered function of this operator and opset, if there is one."""
     _check_name(symbolic_name)
     entries = [e for e in _custom.pop(symbolic_name, ()) if e.since != opset_version]
     if entries:

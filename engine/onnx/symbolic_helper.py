@@ -19,10 +19,10 @@ _KINDS: dict[str, Any] = {
 
 
 def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorates a symbolic function with the kinds of its arguments.
+    """Declares the kinds of a symbolic function's arguments.
 
     "v" a Value; "i", "f", "b", "s" a constant number, bool or string, "is" and "fs" lists of them, "t" a constant
-    tensor; "none" anything, which is not used. Raises: SymbolicValueError, when it is called, for another kind.
+    tensor; "none" an argument that is not used. A call raises SymbolicValueError for another kind.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

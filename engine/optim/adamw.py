@@ -1,3 +1,3 @@
-"""PyTorch's module of AdamW, which is here one of the forms of Adam."""
+"""PyTorch's module of AdamW, which is defined with Adam here."""
 
 from engine.optim.adam import AdamW as AdamW

@@ -9,7 +9,7 @@ from engine.nn.hooks import RemovableHandle
 
 
 def register(hooks: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Register a hook, after or before all others."""
+    """Register a hook as the last one, or as the first."""
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:

@@ -85,7 +85,7 @@ class GetAttrKey:
 
 
 class NodeDef(NamedTuple):
-    """The functions that take values of a registered class apart and put them together."""
+    """The functions that flatten and unflatten values of a registered class."""
 
     type: type
     flatten_fn: Callable[[Any], tuple[list[Any], Context]]
@@ -179,7 +179,7 @@ def is_namedtuple_class(cls: type) -> bool:
 
 
 def _node(tree: Any) -> NodeDef | None:
-    """Return how `tree` is taken apart, None for a leaf."""
+    """Return the NodeDef for `tree`, None for a leaf."""
     cls = type(tree)
     node = SUPPORTED_NODES.get(cls)
     if node is None and is_namedtuple_class(cls):

@@ -1,4 +1,4 @@
-"""Timer: how long a statement takes, on one thread unless another number is requested."""
+"""Timer: measures the time of a statement, by default on one thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small whole lesson that tests bend and break, as a fixture."""
+"""Fixture: a small complete lesson for tests to modify."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Sample:
         *toml: tuple[str, str],
         markdown: Sequence[tuple[str, str]] = (),
     ) -> Path:
-        """Writes `01_first`; gives the folder that `load` takes."""
+        """Writes `01_first`; returns the folder to pass to `load`."""
         folder = self.root / "01_first"
         folder.mkdir()
         (folder / "lesson.toml").write_text(_replaced(TOML, toml))
@@ -140,7 +140,8 @@ class Sample:
 
 
 def _replaced(text: str, changes: Sequence[tuple[str, str]]) -> str:
-    """Each (old, new): `new` for the first `old`; nothing as `old` puts `new` in front."""
+    """Replaces the first `old` by `new` for each pair; an empty `old` inserts `new` at the
+    beginning."""
     for old, new in changes:
         assert old in text, f"the sample has no {old!r}"
         text = text.replace(old, new, 1)
@@ -149,7 +150,7 @@ def _replaced(text: str, changes: Sequence[tuple[str, str]]) -> str:
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Sample:
-    """A writer of the sample lesson, in a folder of the test."""
+    """A writer of the sample lesson in the test's folder."""
     root = tmp_path / "lessons"
     root.mkdir()
     return Sample(root)

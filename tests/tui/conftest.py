@@ -1,4 +1,4 @@
-"""Golden pictures: text files in golden/, compared whole.
+"""Golden pictures: text files in golden/, which must match completely.
 
 A difference leaves NAME.new.txt next to the golden file; `pytest tests/tui --update` accepts what is drawn.
 """
@@ -38,8 +38,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def the_pilot_waits_until_keys_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Textual's pilot waits until everybody has looked at his queue once; a key that goes from the
-    canvas up to the screen is then still on its way, and on a loaded machine it was seen there."""
+    """Textual's pilot waits until every widget has processed its queue once. A key that bubbles from the
+    canvas to the screen may then still be pending, which caused failures on a loaded machine."""
     requested = Pilot._wait_for_screen
 
     async def wait_for_screen(pilot: Pilot[Any], timeout: float = 60.0) -> bool:

@@ -1,7 +1,7 @@
-"""History: the whole recorded run as facts with lifetimes, and the questions one can ask of it.
+"""History: the whole recorded run as facts with lifetimes, and queries over them.
 
-A *moment* is an event number: the state just after that event. Every answer is a look-up in tables
-that were folded once from the stream (fold.py), so any moment costs the same, forwards or back.
+A *moment* is an event number: the state just after that event. Every query is a look-up in tables that are folded once
+from the stream (fold.py), so all moments cost the same.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _BATCH = 4096  # events that are decoded at once
 
 
 class History:
-    """Facts of one trace. `grown()` makes the next one once a live recording has appended more."""
+    """The facts of one trace. `grown()` returns a new History with what a live recording has appended."""
 
     def __init__(self, trace: TraceReader):
         self.trace = trace
@@ -72,8 +72,8 @@ class History:
         return Search(self, text)
 
     def grown(self) -> History | None:
-        """A history that knows what was recorded since; None if nothing was. This one stays as it
-        is, so a thread may ask while another one draws."""
+        """Return a history with the events recorded since, None without any. This one does not change, so threads can
+        share it."""
         return History(self.trace) if self.trace.poll() else None
 
     @property
@@ -89,14 +89,14 @@ class History:
         return self.trace.source(file)
 
     def line_text(self, file: int, line: int) -> str:
-        """One line of a source file, without the space around it; "" where it was not kept."""
+        """Return one line of a source file, stripped; "" if it was not recorded."""
         lines = self._source_lines(file)
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
     # Events
 
     def event(self, m: int) -> Event:
-        """The event that made this moment, decoded, with a sentence in plain words."""
+        """Return the event of this moment, decoded, with its sentence."""
         if not 0 <= m < self.end:
             raise IndexError(f"moment {m} is outside the trace: it has {self.end} events")
         _, time, thread, number, flags, *payload = self.tables.events[m].item()
@@ -113,7 +113,7 @@ class History:
         )
 
     def each_sentence(self) -> Iterator[tuple[tuple[int, ...], str, str]]:
-        """The record, the kind and the sentence of every event: cheaper than one event after the other."""
+        """Yield record, kind and sentence of every event: cheaper than single queries."""
         starts = self.tables.tensors.since
         for start in range(0, self.end, _BATCH):
             records = self.tables.events[start : start + _BATCH]
@@ -134,12 +134,12 @@ class History:
 
     @cached_property
     def autograd(self) -> Autograd:
-        """Return what can be asked about nodes, saved tensors and backward passes."""
+        """The queries about nodes, saved tensors and backward passes."""
         return Autograd(self)
 
     @cached_property
     def jit(self) -> Jit:
-        """Return what can be asked about graphs, passes and the interpreter."""
+        """The queries about graphs, passes and the interpreter."""
         return Jit(self)
 
     # Tensors and storages
@@ -154,7 +154,7 @@ class History:
         return self._rows.tensor(int(rows[-1])) if len(rows) else None
 
     def described(self, tensor: int, m: int) -> TensorFact | None:
-        """The tensor's description at the moment or, once it is freed, the last it had."""
+        """The tensor's description at the moment, or its last one if it is freed."""
         row = self.tables.tensors.last("id", tensor, m)
         return self._rows.tensor(row) if row >= 0 else None
 
@@ -174,7 +174,7 @@ class History:
         return self._rows.block.each(self.tables.blocks.at(m))
 
     def aliases(self, first: int, second: int, m: int) -> bool:
-        """Return whether two tensors share a byte at the moment, or it is too hard to rule out."""
+        """Return whether two tensors share a byte at the moment; True if that is too expensive to decide."""
         item, two = self.tensor(first, m), self.tensor(second, m)
         if item is None or two is None or item.storage != two.storage or not item.storage:
             return False
@@ -186,16 +186,16 @@ class History:
         return int(self.tables.versions.version[row]) if row >= 0 else 0
 
     def versions(self, counter: int, m: int) -> tuple[VersionFact, ...]:
-        """Every step of a version counter up to the moment."""
+        """Every increment of a version counter up to the moment."""
         return each(self._rows.version, self.tables.versions.until_now("counter", counter, m))
 
     def object_at(self, tensor: int, m: int) -> ObjectFact | None:
-        """The newest look at the tensor's Python object, while it lives."""
+        """The last recorded state of the tensor's Python object, while it is alive."""
         rows = self.tables.objects.where_at("tensor", tensor, m)
         return self._rows.object(int(rows[-1])) if len(rows) else None
 
     def wrapped(self, tensor: int, m: int) -> bool:
-        """Return whether a Python object stands for the tensor."""
+        """Return whether the tensor has a Python object."""
         return len(self.tables.wrappers.where_at("tensor", tensor, m)) > 0
 
     def objects_of(self, tensors: list[int], m: int) -> list[ObjectFact | None]:
@@ -229,7 +229,7 @@ class History:
         return self._rows.name.each(rows)
 
     def names_of(self, tensor: int, m: int) -> tuple[NameFact, ...]:
-        """Everything in the user's program that refers to the tensor."""
+        """Every name in the user's program that refers to the tensor."""
         if not tensor:
             return ()
         return self._rows.name.each(self.tables.names.where_at("tensor", tensor, m))
@@ -266,7 +266,7 @@ class History:
         return self._rows.line(row) if row >= 0 else None
 
     def last_line(self, m: int) -> LineFact | None:
-        """The newest line that has begun, whether it still runs or not."""
+        """The newest line that has started, even if it has ended."""
         row = self.tables.lines.started_by(m) - 1
         return self._rows.line(row) if row >= 0 else None
 
@@ -315,7 +315,7 @@ class History:
         return each(self.call, table.id[table.at(m)])
 
     def call_at_or_before(self, m: int) -> CallFact | None:
-        """The innermost running call, else the newest one of the program that began before."""
+        """The innermost running call, else the newest earlier one of the program."""
         table = self.tables.calls
         running = table.at(m)
         if len(running):
@@ -339,7 +339,7 @@ class History:
         return self.regions_at(int(self.tables.tensors.since[rows[0]])) if len(rows) else ()
 
     def of_compiler(self, call: int) -> bool:
-        """Return whether a pass of the compiler made the call, not the program."""
+        """Return whether the call came from a pass of the compiler, not from the program."""
         rows = self.tables.calls.where("id", call)
         return bool(len(rows) and self.tables.by_compiler[rows[0]])
 
@@ -361,7 +361,7 @@ class History:
         return each(self._rows.plan, self.tables.plans.where("call", call))
 
     def calls_of(self, call: int) -> tuple[CallFact, ...]:
-        """The calls that this call made, in order."""
+        """The calls made by this call, in order."""
         table = self.tables.calls
         return each(self.call, table.id[table.where("parent", call)])
 
@@ -370,15 +370,15 @@ class History:
     def bytes_of(
         self, storage: int, m: int, lo: int = 0, hi: int | None = None
     ) -> tuple[bytes, np.ndarray]:
-        """Bytes [lo, hi) of a storage as far as the trace kept them, and which of them it knows."""
+        """Return the recorded bytes [lo, hi) of a storage, and a mask of those known."""
         return self._bytes.read(storage, m, lo, hi)
 
     def last_write(self, storage: int, index: Extent | int, m: int) -> WriteFact | None:
-        """The newest write to this byte, or to one of the bytes of a place (-1: to any byte)."""
+        """The newest write to this byte, or to a byte of an extent (-1: to any byte)."""
         return next(self._bytes.writes(storage, m, _extent(index)), None)
 
     def writes_to(self, storage: int, m: int, index: Extent | int = -1) -> tuple[WriteFact, ...]:
-        """Every write to the storage (or to a place in it) up to the moment, oldest first."""
+        """Every write to the storage (or to an extent of it) up to the moment, oldest first."""
         return tuple(self._bytes.writes(storage, m, _extent(index)))[::-1]
 
     def owners(self, tensor: int, m: int) -> TensorOwners:
@@ -400,25 +400,25 @@ class History:
     # Moving
 
     def next(self, m: int, grain: str = "raw event") -> int:
-        """The next stop of a grain ("raw event", "event", "op", "node", "line"); the last moment when there is none."""
+        """The next stop of a grain ("raw event", "event", "op", "node", "line"); the last moment if there is none."""
         return steps.next_stop(self.tables, m, grain)
 
     def previous(self, m: int, grain: str = "raw event") -> int:
-        """The stop before; moment 0 when there is none."""
+        """The previous stop; moment 0 if there is none."""
         return steps.previous_stop(self.tables, m, grain)
 
     @property
     def grains(self) -> tuple[str, ...]:
-        """Return what a step can be in this trace, from the finest to the coarsest."""
+        """Return the grains of this trace, from the finest to the coarsest."""
         return steps.grains(self.tables)
 
     def find(self, text: str, m: int, step: int = 1, check: Check | None = None) -> int | None:
-        """The nearest moment after (step 1) or before (-1) m that matches: see search.py."""
+        """Return the nearest match after (step 1) or before (-1) m: see search.py."""
         return self._search(text).find(m, step, check)
 
 
 def _extent(index: Extent | int) -> Extent | None:
-    """A place in a storage: an extent, or the number of one byte; none for -1, all of it."""
+    """Convert an extent or a byte number to an extent; -1, the whole storage, to None."""
     if isinstance(index, Extent):
         return index
     return Extent.stretch(index, index + 1) if index >= 0 else None

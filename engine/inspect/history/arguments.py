@@ -34,7 +34,7 @@ def parameter_names(schema: str) -> tuple[str, ...]:
 def decode_arguments(
     blob: bytes, count: int, schema: str, string: Callable[[int], str]
 ) -> tuple[Argument, ...]:
-    """The arguments in schema order. A truncated stream ends with its last complete argument."""
+    """Decode the arguments in schema order, up to the last complete one of a truncated stream."""
     stream = iter(np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist())
     names = parameter_names(schema)
     arguments = []
@@ -91,7 +91,7 @@ def _double(bits: int) -> float:
 
 
 def show_argument(argument: Argument, label: Callable[[int], str]) -> str:
-    """The value as a person would write it in the call: `x`, `1.5`, `(2, 3)`."""
+    """Format the value as source code: `x`, `1.5`, `(2, 3)`."""
     if argument.kind == "tensor":
         return label(argument.value)
     if argument.kind == "tensors":

@@ -1,7 +1,7 @@
 """The cache of a history: results that were computed from it and may be needed again.
 
-A history never changes, so no result becomes stale. A history that has grown is another object (`History.grown`)
-and starts with an empty cache; the results of the old one are freed with it.
+A history is immutable, so no result becomes stale. `History.grown` returns a new object with an empty cache; the
+old cache is freed with the old history.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class HistoryCache:
 
     def __init__(self) -> None:
         self._results: dict[object, dict[tuple[object, ...], object]] = {}
-        self._lock = Lock()  # a thread may look into the history while another one draws
+        self._lock = Lock()  # a thread may query the history while another one draws
 
     def memoise(self, method: F, max_entries: int) -> F:
-        """A method of this history that remembers its newest results."""
+        """Wrap a method of this history to cache its newest results."""
         return cast(F, lru_cache(maxsize=max_entries)(method))
 
     def find(self, function: object, key: tuple[object, ...]) -> tuple[object, ...]:
@@ -42,7 +42,7 @@ class HistoryCache:
     def store(
         self, function: object, key: tuple[object, ...], result: object, max_entries: int
     ) -> None:
-        """Keep a result, and evict the one that was not used for the longest time."""
+        """Store a result, and evict the least recently used one."""
         with self._lock:
             results = self._results.setdefault(function, {})
             results[key] = result
@@ -56,7 +56,7 @@ class HistoryCache:
 
 
 class PerHistory(Generic[P, R]):
-    """A function of a history that remembers its newest results in the history's cache."""
+    """A function of a history whose newest results are in the history's cache."""
 
     def __init__(self, function: Callable[Concatenate[History, P], R], max_entries: int) -> None:
         self._function = function
@@ -80,7 +80,7 @@ class PerHistory(Generic[P, R]):
 def per_history(
     max_entries: int,
 ) -> Callable[[Callable[Concatenate[History, P], R]], PerHistory[P, R]]:
-    """Declare that the results of a function are kept in the cache of the history that it takes."""
+    """Declare that a function's results are cached in the history that it takes."""
 
     def declare(function: Callable[Concatenate[History, P], R]) -> PerHistory[P, R]:
         return PerHistory(function, max_entries)

@@ -1,4 +1,4 @@
-"""Rows of the tables as facts: codes and string ids become words, attached bytes become shapes."""
+"""Conversion of table rows to facts: codes and string ids to strings, attached bytes to shapes."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ _SHORT = 200  # characters of a text that is kept
 
 
 class Rows:
-    """One method per sort of fact: the fact in that row of its table.
+    """One method per kind of fact, which returns the fact of a table's row.
 
-    Facts that many moments share are made once: a screen asks for all that is alive at every step.
+    Facts that many moments share are created once: a screen reads all living objects at every step.
     """
 
     def __init__(self, tables: Tables):
@@ -71,14 +71,14 @@ class Rows:
         self.object = Facts(self._objects)
 
     def text(self, event: int) -> str:
-        """The text attached to an event. Short ones are kept: warnings that lie far apart in a trace
-        would have their segments unpacked at every step."""
+        """The text attached to an event. Short ones are cached: reading warnings far apart in a trace
+        would unpack their segments at every step."""
         known = self._strings.get(event)
         if known is None:
             known = self.trace.blob(event).decode("utf-8", "replace")
             if len(known) <= _SHORT:
                 if len(self._strings) >= _KEPT:
-                    self._strings = {}  # in one assignment: another thread may read it
+                    self._strings = {}  # one assignment, because another thread may read it
                 self._strings[event] = known
         return known
 
@@ -116,7 +116,7 @@ class Rows:
         return facts
 
     def _nothing(self, fact: TensorFact) -> TensorFact:
-        """A description that no tensor can have comes from damage: it is shown without elements."""
+        """Replace an impossible description, which comes from damage, by one without elements."""
         self.trace.warning = self.trace.warning or (
             f"{self.trace.path}: damaged: tensor {fact.id} is {fact.dtype}, sizes {fact.sizes}, "
             f"strides {fact.strides}, offset {fact.offset}, which no tensor can be"
@@ -165,7 +165,7 @@ class Rows:
         return LineFact(**got, path=self.trace.source(got["file"])[0])
 
     def call(self, row: int, line: LineFact | None) -> CallFact:
-        """`line` is the line of the program that the call ran under."""
+        """`line` is the program's line that was running."""
         got = _row(self.tables.calls, row)
         schema, _, origin = self.trace.string(got["op"]).partition("\n")
         defined_at, _, library = origin.partition("\n")
@@ -202,7 +202,7 @@ class Rows:
         )
 
     def plan(self, row: int) -> PlanFact:
-        """A stream that was cut off gives the operands that are whole."""
+        """Return the complete operands of a truncated stream."""
         got = _row(self.tables.plans, row)
         blob = self.trace.blob(got["since"])
         integers = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
@@ -222,7 +222,7 @@ class Rows:
         )
 
     def command(self, row: int) -> CommandFact:
-        """A description that was cut off leaves its fields empty."""
+        """Return a command; a truncated description leaves fields empty."""
         got = _row(self.tables.commands, row)
         try:
             detail = json.loads(self.text(got["since"]))
@@ -276,7 +276,7 @@ def _counts(value: Any) -> tuple[int, ...]:
 
 
 class Facts(Generic[F]):
-    """The facts of a table's rows: made for many rows at once, and cached."""
+    """The facts of a table's rows, created for many rows at once, and cached."""
 
     def __init__(self, make: Callable[[Ints], list[F]]) -> None:
         self._make = make
@@ -287,7 +287,7 @@ class Facts(Generic[F]):
         return self.each(np.array([row]))[0] if fact is None else fact
 
     def each(self, rows: Ints) -> tuple[F, ...]:
-        """The facts of several rows, which ascend."""
+        """Return the facts of several rows in ascending order."""
         numbers = rows.tolist()
         cache = self._cache  # another thread may replace it
         missing = [row for row in numbers if row not in cache]
@@ -332,5 +332,5 @@ def _row(table: Table, row: int) -> dict[str, Any]:
 
 
 def _spelled(got: dict[str, Any], **names: tuple[str, ...]) -> dict[str, Any]:
-    """The row with small codes written out."""
+    """Replace small codes in the row by their names."""
     return got | {field: coded(names[field], got[field]) for field in names}

@@ -42,7 +42,7 @@ class RegionFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class CommandFact(Fact):
-    """A kernel or a copy on a device, from when it was enqueued until the host learnt that it was over.
+    """A kernel or copy on a device, from its enqueueing until the host learnt of its end.
 
     The times are nanoseconds on the recorder's clock; all 0 if the trace does not hold them.
     """
@@ -65,7 +65,7 @@ class CommandFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class WaitFact(Fact):
-    """The host waited for a device."""
+    """A wait of the host for a device."""
 
     call: int
     device: str
@@ -100,7 +100,7 @@ class TensorFact(Fact):
 
     @property
     def is_sparse(self) -> bool:
-        """True for a tensor that consists of others: all bytes are theirs."""
+        """True for a sparse tensor: its bytes are those of its parts."""
         return "SparseCPU" in self.keys or "SparseCsrCPU" in self.keys
 
     @property
@@ -124,7 +124,7 @@ class TensorFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ObjectFact(Fact):
-    """A look at the Python object: its header's bytes as they were at `since`."""
+    """A sample of the Python object: its header's bytes at `since`."""
 
     tensor: int
     address: int
@@ -137,8 +137,8 @@ class ObjectFact(Fact):
 class NameFact(Fact):
     """A name, slot, attribute or closure cell; `text` shows a value that is not a tensor.
 
-    `holder` is the address of the list, dictionary, instance or cell that has the reference, 0 when
-    the frame or module itself has it: two paths into one list are one reference.
+    `holder` is the address of the list, dictionary, instance or cell that owns the reference, 0 for the
+    frame or module itself: two paths into one list are one reference.
     """
 
     frame: int
@@ -198,7 +198,7 @@ class CallFact(Fact):
     file: int
     line: int
     defined_at: str = ""  # of an operator of a library: "FILE:12"
-    library: str = ""  # the shared object that defined it; "": a Python program did
+    library: str = ""  # the shared object that defined it; "": Python
 
     @property
     def op(self) -> str:
@@ -208,7 +208,7 @@ class CallFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class HopFact:
-    """The dispatcher's choice of a kernel on the way down."""
+    """The dispatcher's choice of a kernel."""
 
     moment: int
     call: int
@@ -230,8 +230,8 @@ class PlanOperand:
 class PlanFact:
     """The loop that a kernel was about to run: its dimensions as merged and reordered, outermost first.
 
-    The operand that is written comes first. `vector` is the width of a vector register in bytes, 0
-    where the loop takes one element at a time.
+    The written operand comes first. `vector` is the width of a vector register in bytes, 0 for a scalar
+    loop.
     """
 
     moment: int
@@ -246,8 +246,8 @@ class PlanFact:
 
 @dataclass(frozen=True, slots=True)
 class WriteFact:
-    """Bytes [lo, hi) of a storage changed: by an operator call, or (call 0) as the tensor was made
-    from numbers, or (tensor 0) by something outside the engine that shares the memory."""
+    """A write to bytes [lo, hi) of a storage: by an operator call, by the creation of a tensor from
+    numbers (call 0), or by code outside the engine that shares the memory (tensor 0)."""
 
     moment: int
     storage: int
@@ -259,7 +259,7 @@ class WriteFact:
     """The bytes that were written: the elements of the tensor, or all of [lo, hi) if no more is known."""
 
     def reaches(self, extent: Extent) -> bool:
-        """Return whether one of these bytes was written; the holes of a strided tensor were not."""
+        """Return whether one of these bytes was written; gaps of a strided tensor are not."""
         lo, hi = extent.span
         lo, hi = max(lo, self.lo), min(hi, self.hi)
         if extent.numel == 1:
@@ -268,7 +268,7 @@ class WriteFact:
 
     @property
     def foreign(self) -> bool:
-        """Return whether something outside the engine wrote, such as NumPy; the recorder noticed later."""
+        """Return whether code outside the engine wrote, such as NumPy; the recorder noticed it later."""
         return self.tensor == 0
 
 
@@ -298,7 +298,7 @@ class OutputFact:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """One reason why something is alive: its kind, its name, and how many counts it stands for."""
+    """A holder: its kind, its name, and its share of the count."""
 
     kind: str
     name: str
@@ -309,7 +309,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """A count and the holders that add up to it. `seen` is the moment at which it was seen."""
+    """A count and the holders that add up to it, as recorded at the moment `seen`."""
 
     count: int
     holders: tuple[Holder, ...]

@@ -1,4 +1,4 @@
-"""Failures: the exception that ended a program, where it was raised, and the tensors it is about."""
+"""Failures: the exception that ended a program, its line, and the tensors involved."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIZE = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor that the failing call was given. `wrong[i]`: size i is part of the problem."""
+    """A tensor argument of the failing call. `wrong[i]`: size i is part of the problem."""
 
     name: str  # of the operator's argument
     label: str
@@ -49,7 +49,7 @@ class Failure:
 
     @property
     def title(self) -> str:
-        """As Python writes it at the end of a traceback."""
+        """The last line of Python's traceback."""
         return f"{self.type}: {self.message}" if self.message else self.type
 
 
@@ -74,7 +74,7 @@ def fatal_failure(history: History) -> Failure | None:
 
 
 def failure_at(history: History, m: int) -> Failure | None:
-    """The exception that is raised at the moment, or that has ended the program by then."""
+    """Return the exception raised at the moment, or the one that has ended the program."""
     if m < 0:
         return None
     ending = fatal_failure(history)
@@ -87,7 +87,7 @@ def failure_at(history: History, m: int) -> Failure | None:
 
 
 def _origin(history: History, row: int) -> int:
-    """The row of the exception where it was raised: callers see the same one leave the callee's frame."""
+    """Return the row of the frame that raised the exception; each caller on the way has another row."""
     tables = history.tables
     parents = dict(zip(tables.frames.id.tolist(), tables.frames.parent.tolist(), strict=True))
     while row > 0:
@@ -153,7 +153,7 @@ def _operands(
 
 
 def _wrong(message: str, shapes: list[tuple[int, ...]]) -> list[tuple[bool, ...]]:
-    """Mark the sizes that the message is about: those that do not fit together."""
+    """Mark the mismatched sizes that the message is about."""
     marks = [[False] * len(shape) for shape in shapes]
     if product := _MATMUL.search(message):
         inner, outer = int(product[2]), int(product[3])

@@ -23,8 +23,8 @@ from engine.inspect.trace import TraceReader
 
 
 class EventColumns:
-    """Events of some kinds in columns. `events["bytes"]` is a field by its name in event_list.inc, also where
-    the kinds have it in different fields of the record; `kind`, `thread` and `flags` are the record's own."""
+    """Events of some kinds in columns. `events["bytes"]` is a field by its name in event_list.inc, even if the
+    kinds store it in different fields of the record; `kind`, `thread` and `flags` are in every record."""
 
     def __init__(self, kinds: tuple[Kind, ...], records: Records) -> None:
         self.kinds = kinds
@@ -56,7 +56,7 @@ class EventColumns:
 
 
 class Tables:
-    """All tables of a trace as it is now; each is built on its first use."""
+    """All tables of a trace; each is built on its first use."""
 
     def __init__(self, trace: TraceReader):
         self.trace = trace
@@ -88,9 +88,9 @@ class Tables:
         return numbers, EventColumns(tuple(KINDS[code] for code in codes), records)
 
     def moments(self, kind: str, **renamed: str) -> Table:
-        """A table of things that happen at once: each row holds only at its own event.
+        """A table of instantaneous events: each row holds only at its event.
 
-        Its columns are the fields of the kind; `id="graph"` calls the field graph id."""
+        Its columns are the kind's fields; `id="graph"` renames the field graph to id."""
         since, events = self.of(kind)
         columns = {field: field for field in named_fields(KINDS[NUMBER[kind]])}
         columns = {name: field for name, field in columns.items() if field not in renamed.values()}
@@ -129,9 +129,9 @@ class Tables:
 
     @indexed
     def commands(self) -> Table:
-        """Each command from when it was enqueued until the host learnt that it was over.
+        """Each command, from its enqueueing until the host learnt of its end.
 
-        The four times are nanoseconds on the recorder's clock, 0 for a command whose end the trace does not hold.
+        The four times are nanoseconds on the recorder's clock, 0 for a command whose end was not recorded.
         """
         since, new = self.of("COMMAND")
         over, old = self.of("COMMAND_END")
@@ -158,7 +158,7 @@ class Tables:
 
     @indexed
     def storages(self) -> Table:
-        """A resize ends one row and begins another; allocator and device stay as they were."""
+        """Storages; a resize ends one row and begins another with the same allocator and device."""
         since, rows = self.of("STORAGE_NEW", "STORAGE_RESIZE")
         ended, old = self.of("STORAGE_FREE")
         until = np.minimum(
@@ -186,7 +186,7 @@ class Tables:
 
     @indexed
     def uses(self) -> Table:
-        """The holders of a tensor, at the longest until it is freed.
+        """The holders of tensors, at the latest until the tensor is freed.
 
         The releases of a freed node or of a failed backward pass are not recorded."""
         table = self._holds("tensor", "TENSOR_RETAIN", "TENSOR_RELEASE")
@@ -236,7 +236,7 @@ class Tables:
 
     @indexed
     def tensors(self) -> Table:
-        """A TENSOR_META ends one row and begins another."""
+        """Tensors; a TENSOR_META ends one row and begins another."""
         since, rows = self.of("TENSOR_NEW", "TENSOR_META")
         ended, old = self.of("TENSOR_FREE")
         until = np.minimum(
@@ -261,7 +261,7 @@ class Tables:
 
     @indexed
     def objects(self) -> Table:
-        """A look at an object holds until the next look at it, or its death."""
+        """Samples of Python objects, each until the next sample or the object's end."""
         since, rows = self.of("OBJECT")
         ended, old = self.of("UNWRAP")
         until = np.minimum(
@@ -304,8 +304,8 @@ class Tables:
 
     @indexed_array
     def by_compiler(self) -> np.ndarray:
-        """Return which calls a pass of the compiler made: to learn of what size a result would be, on
-        tensors without bytes, or what follows from constants. The program has nothing of them."""
+        """A mask of the calls made by passes of the compiler, for shapes (on tensors without bytes) or constant
+        folding. They are not part of the program."""
         passes, rows = self.of("PASS_BEGIN", "PASS_END")
         if not len(passes):
             return np.zeros(len(self.calls), bool)
@@ -327,8 +327,8 @@ class Tables:
 
     @indexed_array
     def node_stops(self) -> np.ndarray:
-        """The moments at which a node of the autograd graph was whole (the first tensor had it as
-        grad_fn), was about to run, or a backward pass had ended."""
+        """The moments at which a node was complete (the first tensor had it as grad_fn) or was about to run, or a
+        backward pass had ended."""
         moments, records = self.of("GRAD_FN")
         nodes, first = np.unique(records["node"], return_index=True)
         attached = moments[first[nodes > 0]]
@@ -378,7 +378,7 @@ class Tables:
 
     @indexed
     def lines(self) -> Table:
-        """A line holds until the next one of its frame, or until the frame is left."""
+        """Lines, each until the next one of its frame, or until the frame is left."""
         since, rows = self.of("LINE")
         ended, old = self.of("FRAME_POP")
         until = np.minimum(
@@ -420,7 +420,7 @@ class Tables:
 
     @cached_property
     def current(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """Per thread: (moments, the frame that runs from there on), from pushes, lines and pops."""
+        """Per thread: (moments, the frame that runs from then on), from pushes, lines and pops."""
         since, rows = self.of("FRAME_PUSH", "LINE", "FRAME_POP")
         pops = rows.kind == NUMBER["FRAME_POP"]
         parent = look_up(rows["frame"], self.frames.id, self.frames.parent)
@@ -468,10 +468,10 @@ class Tables:
 
     @indexed
     def values(self) -> Table:
-        """Bytes of a storage as they were kept, from the write that they belong to.
+        """Recorded bytes of storages, from the write that they belong to.
 
-        A VALUES record comes a few events after its WRITE; the bytes were there from then on.
-        A WRITE without VALUES (the budget ran out) is a row too, of mode -1: from there on unknown.
+        A VALUES record comes a few events after its WRITE; the bytes were there from then on. A WRITE without
+        VALUES (the budget ran out) is a row too, of mode -1: unknown from then on.
         """
         since, rows = self.of("WRITE", "VALUES")
         retained = rows.kind == NUMBER["VALUES"]

@@ -1,4 +1,4 @@
-"""For folds that make many objects, all of which stay."""
+"""Pausing of the garbage collector in folds that create many long-lived objects."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def all_stays() -> Iterator[None]:
-    """Pause Python's cycle collector: it would visit all new objects again and again, and
-    free nothing; in a fold of 75,000 rewrites that is more than half of the time."""
+    """Pause Python's garbage collector, which would visit all new objects repeatedly and free none;
+    in a fold of 75,000 rewrites that is more than half of the time."""
     was = gc.isenabled()
     gc.disable()
     try:

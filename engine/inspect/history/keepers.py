@@ -1,8 +1,8 @@
-"""Keepers: the way from a tensor to the name of the program that keeps it alive.
+"""Keepers: the chain of references from a program's name to a tensor that it keeps alive.
 
 A holder is followed to its end: a saved tensor to its node, the graph above it, the result whose
-grad_fn that graph is, and the name of that result. A way ends at a name, or at "held elsewhere"
-where the recorder saw no more: nothing is guessed.
+grad_fn that graph is, and the name of that result. A chain ends at a name, or at "held elsewhere" if
+nothing more was recorded: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 _MOST_NODES = 20_000  # nodes of a graph that are searched for a result
-_MOST_STEPS = 12  # links of one way
+_MOST_STEPS = 12  # links of one chain
 _MOST_WAYS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """One way: its links in words, from the tensor outwards. `named`: it ends at a name."""
+    """One chain: descriptions of its links, from the tensor outwards. `named`: it ends at a name."""
 
     links: tuple[str, ...]
     named: bool
@@ -37,7 +37,7 @@ class Keeper:
 
 
 def keepers(history: History, tensor: int, m: int) -> tuple[Keeper, ...]:
-    """Return the keepers of a tensor: a way for each of its holders, those that end at a name first."""
+    """Return the keepers of a tensor: a chain for each holder, those that end at a name first."""
     ways = [*_object_ways(history, tensor, m), *_native_ways(history, tensor, m, {tensor})]
     ways.sort(key=lambda way: (not way.named, way.since))
     return tuple(ways[:_MOST_WAYS])
@@ -49,7 +49,7 @@ def node_keepers(history: History, node: int, m: int) -> tuple[Keeper, ...]:
 
 
 def _object_ways(history: History, tensor: int, m: int) -> list[Keeper]:
-    """The names and containers that hold the Python object, and what holds it unseen."""
+    """The names and containers that hold the Python object, and its unknown holders."""
     names = history.names_of(tensor, m)
     ways = [_name_way(history, name, m) for name in names]
     owners = history.owners(tensor, m).object
@@ -105,7 +105,7 @@ def _kinds(kind: str) -> str:
 
 
 def _native_ways(history: History, tensor: int, m: int, seen: set[int]) -> list[Keeper]:
-    """The ways from the holders of the TensorImpl, other than its Python object."""
+    """The chains from the holders of the TensorImpl, other than its Python object."""
     ways = []
     for holder in history.owners(tensor, m).impl.holders:
         if holder.kind == "WRAPPER":
@@ -150,7 +150,7 @@ def _tensor_links(
 
 
 def _node_way(history: History, node: int, m: int, seen: set[int]) -> Keeper:
-    """The way from a node up its graph to the result whose grad_fn leads to it."""
+    """The chain from a node up its graph to the result whose grad_fn leads to it."""
     described = f"node {history.autograd.describe_node(node)}"
     since = history.autograd.since(node)
     best: Keeper | None = None

@@ -1,6 +1,6 @@
 """The label of a tensor at a moment: a name of the running frame, else any name, else `#17`.
 
-The names of a tensor change at few moments, so what holds between two changes is looked up once.
+The names of a tensor change at few moments, so each label between two changes is computed once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 _NAME_ORDER = ("NAME", "CELL", "ATTRIBUTE", "SLOT")
-_MAX_TENSORS = 1 << 16  # whose changes are remembered
+_MAX_TENSORS = 1 << 16  # tensors whose changes are cached
 
 
 class Labels:
@@ -49,7 +49,7 @@ class Labels:
         return label
 
     def _learn(self, tensor: int) -> list[int]:
-        """The moments at which a name of the tensor begins or ends."""
+        """Return the moments at which a name of the tensor is bound or unbound."""
         if len(self._changes) >= _MAX_TENSORS:
             self._changes, self._names, self._labels = {}, {}, {}
         table = self._history.tables.names

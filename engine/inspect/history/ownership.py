@@ -46,7 +46,7 @@ def parts_of(history: History, tensor: int, m: int) -> tuple[tuple[str, int], ..
 
 
 def storage_uses(history: History, storages: list[int], m: int) -> list[int]:
-    """The number of holders of each storage, without asking who they are."""
+    """The number of holders of each storage."""
     holds, counts = history.tables.holds, history.tables.storage_counts
     known = Counter(holds.id[holds.at(m)].tolist())
     rows = counts.last_of_each("id", np.array(storages, np.int64), m).tolist()
@@ -94,23 +94,23 @@ def _impl_owners(history: History, tensor: int, m: int) -> Owners:
 
 
 def _object_owners(history: History, tensor: int, m: int) -> Owners | None:
-    """The holders of the Python object; None: there is none, or it was not sampled yet.
+    """The holders of the Python object; None without an object or a sample of it.
 
-    The references were counted at the last sample. A name bound or unbound since then is one
-    more or one less; references without a name then are still there.
+    The references were counted at the last sample. Names bound or unbound since then are added or subtracted;
+    references that had no name at the sample are assumed to exist still.
     """
     seen = history.object_at(tensor, m)
     if seen is None:
         return None
     then, current = (_references(history.names_of(tensor, at)) for at in (seen.since, m))
     remaining = max(seen.refcount - len(then), 0)
-    if not current and not remaining:  # it lives: then something that is not a name holds it
+    if not current and not remaining:  # it is alive, so a holder without a name exists
         remaining = 1
     return _with_rest(current, len(current) + remaining, seen.since)
 
 
 def _references(names: Iterable[NameFact]) -> tuple[Holder, ...]:
-    """One holder per reference: see Note [Holders of bindings] in engine/_native/names.h."""
+    """Return one holder per reference: see Note [Holders of bindings] in engine/_native/names.h."""
     references: dict[object, list[NameFact]] = {}
     for index, name in enumerate(names):
         step = "" if name.kind in ("NAME", "CELL") else _last_step(name.name)  # a cell holds one
@@ -124,7 +124,8 @@ def _references(names: Iterable[NameFact]) -> tuple[Holder, ...]:
 
 
 def _last_step(path: str) -> str:
-    """`[0]` of `a.b[0]`, `.b` of `a.b`: where inside the holder the reference is."""
+    """Return the last step of a path, the reference's position in its holder: `[0]` of `a.b[0]`, `.b` of
+    `a.b`."""
     matches = _LAST_STEP.search(path)
     return matches[0] if matches else path
 

@@ -1,4 +1,4 @@
-"""Find events: `op:mm`, `name:x`, `line:12`, `shape:2x3`, `kind:WRITE`, and words of the sentence.
+"""Search for events: `op:mm`, `name:x`, `line:12`, `shape:2x3`, `kind:WRITE`, and words of the sentence.
 
 All filters must hold, and the event's sentence must contain the remaining text. A
 number matches as an integer: `storage 17` does not find storage 170. Sentences are slow to build,
@@ -66,8 +66,8 @@ class Search:
         self.candidates = np.flatnonzero(self.possible) if text.strip() else np.empty(0, np.int64)
 
     def find(self, m: int, step: int, check: Check | None = None) -> int | None:
-        """The nearest match after m (step > 0) or before it. `check` is called now and then with the numbers
-        of events that were searched, and of all; what it raises ends the search."""
+        """The nearest match after m (step > 0) or before it. `check` is called regularly with the numbers of
+        searched and of all events; an exception from it ends the search."""
         if step > 0:
             ahead = self.candidates[np.searchsorted(self.candidates, m, "right") :]
         else:
@@ -200,10 +200,10 @@ class Search:
         column = self._column(kind, field, numbers)
         return column == values[0] if len(values) == 1 else np.isin(column, values)
 
-    # Words: which events could say them
+    # Words: the events whose sentences could contain them
 
     def _keep_speakers(self) -> None:
-        """Drop every event whose kind and fields cannot give the words typed."""
+        """Drop every event whose sentence cannot contain the words, by its kind and fields."""
         fragments = sorted(set(re.findall(r"\w+", self.text)), key=len, reverse=True)
         for kind in KINDS.values():
             numbers = self.history.tables.numbers(kind.name)
@@ -253,7 +253,7 @@ class Search:
             if len(values):
                 could |= self._is_in(kind, field, numbers, values)
         if kind.name == "NAME_BIND":
-            could |= self._column(kind, "tensor", numbers) == 0  # the value's text may say it
+            could |= self._column(kind, "tensor", numbers) == 0  # the value's text may contain it
         elif kind.name == "LINE":
             could |= self._code_has(kind, numbers, fragment)
         elif kind.name in ("TENSOR_NEW", "TENSOR_META"):
@@ -273,7 +273,7 @@ class Search:
     def _description_has(
         self, kind: Kind, numbers: np.ndarray, fragment: str, number: int | None
     ) -> Mask:
-        """The tensors whose dtype, sizes or strides have it (the first eight dimensions)."""
+        """The tensors whose dtype, sizes or strides contain it (the first eight dimensions)."""
         codes = [code for code, dtype in enumerate(DTYPES) if fragment in dtype.name]
         could = np.isin(self._column(kind, "layout", numbers) & 0xFF, codes)
         if number is not None:

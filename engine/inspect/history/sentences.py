@@ -1,4 +1,4 @@
-"""Say an event in plain words: its kind's sentence with the names that hold at that moment."""
+"""Format an event as a sentence: its kind's template with the names of that moment."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def sentence(history: History, m: int, kind: Kind, fields: dict[str, int]) -> st
 
 
 def _template(history: History, kind: Kind, fields: dict[str, int]) -> str:
-    """The kind's sentence, in the form that this event needs."""
+    """Return the kind's template, in the variant for this event."""
     template = reworded(kind.name, kind.sentence, fields)
     if kind.name == "OP_ENTER" and history.of_compiler(fields["call"]):
         return template.replace("was called", "was called by the compiler")
@@ -65,7 +65,7 @@ def _template(history: History, kind: Kind, fields: dict[str, int]) -> str:
 
 @cache
 def _used(template: str) -> tuple[str, ...]:
-    """The fields that a sentence names."""
+    """Return the fields that a template uses."""
     return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(template) if name))
 
 
@@ -122,7 +122,7 @@ TEXTS = (
 
 
 def say(history: History, m: int, field: str, value: int) -> object:
-    """A field as it appears in a sentence."""
+    """Format a field for a sentence."""
     spelled = _SPELLED.get(field)
     return value if spelled is None else spelled(history, m, value)
 

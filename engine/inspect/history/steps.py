@@ -2,9 +2,9 @@
 
 `raw event` stops everywhere. `event` leaves out the bookkeeping: records about the recording itself, and
 reference counts, which follow from the events around them. `op` stops where an operator that the program called
-has returned, so that its result can be seen. `node` stops where a node of the autograd graph is whole, where
-one is about to run backward with all of its gradients, and where a backward pass has ended. `line` stops where
-a line is about to run: all that the line before it did is there. Of the JIT: `instruction` stops where the
+has returned, so that its result can be seen. `node` stops where a node of the autograd graph is complete, where
+one is about to run with all of its gradients, and where a backward pass has ended. `line` stops where
+a line is about to run: the previous line's effects are complete. Of the JIT: `instruction` stops where the
 interpreter has run one, `rewrite` where a pass has changed its graph once, `pass` where a pass that changed it
 has ended. The first and the last moment are stops of every grain, so stepping is symmetric.
 """
@@ -27,7 +27,7 @@ NEEDS = {"node": "NODE_NEW", "instruction": "JIT_STEP", "rewrite": "REWRITE", "p
 
 
 def stops(tables: Tables, grain: str) -> np.ndarray:
-    """All stops of a grain, ascending."""
+    """Return all stops of a grain, ascending."""
     if grain == "event":
         return tables.numbers_without(*BOOKKEEPING)
     if grain == "op":
@@ -47,7 +47,7 @@ def stops(tables: Tables, grain: str) -> np.ndarray:
 
 
 def grains(tables: Tables) -> tuple[str, ...]:
-    """Those that this trace has."""
+    """Return the grains of this trace."""
     return tuple(g for g in GRAINS if g not in NEEDS or len(tables.numbers(NEEDS[g])))
 
 

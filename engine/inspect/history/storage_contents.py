@@ -22,7 +22,7 @@ MAX_BYTES = 1 << 28
 """The bytes that one read returns at most; `lo` selects a later part."""
 
 _SAMPLE_HEADER = 64  # bytes: dtype, numel, nan, inf, min, max, mean, step
-_SORT_REGIONS = 64  # from more records than this, duplicates of a region are dropped first
+_SORT_REGIONS = 64  # with more records than this, duplicates of a region are dropped first
 
 
 class StorageContents:

@@ -1,7 +1,7 @@
 """Facts with lifetimes, in columns.
 
 A Table is a set of NumPy columns of one length. Row r holds in [since[r], until[r]); rows are
-sorted by `since`. Asking what holds at a moment is a cut: `at(m)`. No events are replayed.
+sorted by `since`. `at(m)` returns the rows that hold at a moment, without replaying events.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-_BLOCK = 4096  # rows between two remembered cuts
+_BLOCK = 4096  # rows between two stored cuts
 
 
 class Table:
-    """Columns as attributes: `table.since`, `table.until`, and whatever the facts have besides."""
+    """Columns as attributes: `table.since`, `table.until`, and those of the facts."""
 
     def __init__(self, since: Ints, until: Ints, **columns: Ints):
         self.since = since
@@ -46,7 +46,7 @@ class Table:
 
     @classmethod
     def indexed(cls, index: Index, name: str, build: Callable[[], Table]) -> Table:
-        """The table of this name in the index, built if it is not there yet."""
+        """The table of this name in the index, built if necessary."""
 
         def arrays() -> Arrays:
             table = build()
@@ -57,7 +57,7 @@ class Table:
         return table
 
     def _derived(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
-        """Arrays computed from the columns, which the index keeps as well."""
+        """Arrays computed from the columns, which the index stores too."""
         if self._index is None:
             return compute()
         return self._index.arrays(f"{self._index_name}.{name}", compute)
@@ -82,7 +82,7 @@ class Table:
         return arrays["cuts"], arrays["bounds"], arrays["alive"]
 
     def _make_cuts(self) -> Arrays:
-        """Every so often, which earlier rows still hold there, so that a cut looks at few rows.
+        """Store at regular rows which earlier rows still hold, so that a cut reads few rows.
 
         The distance grows with the number of living rows: all cuts together stay linear in size.
         """
@@ -97,7 +97,7 @@ class Table:
     def where(self, column: str, value: int) -> Ints:
         """The rows with this value in the column, oldest first."""
         order, keys = self._order(column)
-        # Not the place of value + 1: the largest number has no successor.
+        # Not a search for value + 1: the largest number has no successor.
         return order[keys.searchsorted(value) : keys.searchsorted(value, "right")]
 
     def where_at(self, column: str, value: int, moment: int) -> Ints:
@@ -120,7 +120,7 @@ class Table:
         order, keys = self._order(column)
         low, high = keys.searchsorted(values), keys.searchsorted(values, "right")
         first = low
-        while len(low) and (low < high).any():  # all of them halve their range
+        while len(low) and (low < high).any():  # binary search of all at once
             middle = np.minimum((low + high) // 2, len(order) - 1)
             started = (self.since[order[middle]] <= moment) & (low < high)
             low, high = (
@@ -167,7 +167,7 @@ def _sorted(keys: Ints) -> Arrays:
 
 
 def ends_of(ids: Ints, closed: Ints, when: Ints) -> Ints:
-    """For things that are never reused: the moment at which each id was closed, else FOREVER."""
+    """Return the moment at which each id, which is never reused, was closed, else FOREVER."""
     until = np.full(len(ids), FOREVER, np.int64)
     if len(closed) == 0 or len(ids) == 0:
         return until
@@ -195,7 +195,7 @@ def pair(
     close_keys: tuple[Ints, ...],
     closed: Ints,
 ) -> Ints:
-    """The moment at which each opening was closed; openings and closings have keys.
+    """Return the moment at which each opening was closed; openings and closings have keys.
 
     Openings and closings of one key nest like brackets. Sorted by key, depth and moment, an opening
     is right before its closing, and a closing without an opening is alone.
@@ -221,7 +221,7 @@ def pair(
 
 
 def next_of_same(*columns: Ints, since: Ints) -> Ints:
-    """For facts that the next one with the same key replaces: where that begins, else FOREVER."""
+    """Return the start of the next fact with the same key, which replaces it, else FOREVER."""
     until = np.full(len(since), FOREVER, np.int64)
     order = np.lexsort([since, *reversed(columns)])
     first, second = order[:-1], order[1:]

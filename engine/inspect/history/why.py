@@ -1,4 +1,4 @@
-"""Why? Answers about gradients and lifetimes, each from recorded facts, with the line to look at.
+"""Explanations of gradients and lifetimes from recorded facts, each with a line to look at.
 
 An answer is one sentence, the facts that support it, and the moment to go to. Nothing is guessed:
 if a record is missing, the sentence states what is known.
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from engine.inspect.history.autograd.backward_pass import BackwardPass
 
 _DETACHING = ("detach", "detach_", "data")
-_MOST = 3  # facts of one sort that an answer lists
+_MOST = 3  # facts of one kind that an answer lists
 _MOST_OTHERS = 6  # holders of a tensor's memory that are listed
-_LATEST = 64  # backward passes that are looked at, newest first
+_LATEST = 64  # backward passes that are examined, newest first
 _ACCUMULATES = 4  # the flag of BACKWARD_BEGIN
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`moment` is where it happened; -1: nowhere in particular."""
+    """An answer; `moment` is when it happened; -1: at no single moment."""
 
     text: str
     facts: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Answer:
 
 
 def why_stale(history: History, node: int, m: int) -> tuple[Answer, ...]:
-    """Return which operation and line modified what the node has saved; one answer per tensor."""
+    """Return one answer per stale saved tensor: the operation and line that modified it."""
     saved = history.autograd.saved_by(node, m)
     return tuple(_overwritten(history, each, m) for each in saved if each.stale <= m < each.until)
 
@@ -69,7 +69,7 @@ def _overwritten(history: History, saved: SavedFact, m: int) -> Answer:
 
 
 def why_alive(history: History, tensor: int, m: int) -> Answer:
-    """Return who keeps the tensor: every holder, and that they add up to the use count."""
+    """Return every holder of the tensor; they add up to the use count."""
     if history.tensor(tensor, m) is None:
         return Answer(f"tensor #{tensor} does not exist at event {m:,}")
     owners = history.owners(tensor, m)
@@ -101,7 +101,7 @@ def why_alive(history: History, tensor: int, m: int) -> Answer:
 
 
 def why_no_grad(history: History, tensor: int, m: int) -> Answer:
-    """Why .grad of the tensor is None, or what it is."""
+    """Return the reason why the tensor's .grad is None, or its origin."""
     name = _called(history, tensor, m)
     grad = history.autograd.grad(tensor, m)
     if grad is not None and grad.grad:
@@ -117,7 +117,7 @@ def why_no_grad(history: History, tensor: int, m: int) -> Answer:
     return _never_arrived(history, tensor, name, m)
 
 
-# Nothing was recorded for it
+# No graph was recorded for it
 
 
 def _not_required(history: History, tensor: int, name: str, m: int) -> Answer:
@@ -196,7 +196,7 @@ def _not_a_leaf(history: History, tensor: int, name: str, node: int, m: int) -> 
 
 
 def _cleared(history: History, tensor: int, name: str, moment: int, m: int) -> Answer | None:
-    """It was set to None, and nothing has arrived since."""
+    """Explain a .grad that was set to None, with no gradient since."""
     newest = history.autograd.last_accumulation(tensor, m)
     if newest is not None and newest.moment > moment:
         return None
@@ -206,7 +206,7 @@ def _cleared(history: History, tensor: int, name: str, moment: int, m: int) -> A
     )
 
 
-# A backward pass should have brought it
+# A backward pass should have computed it
 
 
 def _never_arrived(history: History, tensor: int, name: str, m: int) -> Answer:
@@ -273,7 +273,7 @@ def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, 
 
 
 def giver(history: History, run: BackwardPass, arrival: int) -> int:
-    """The node that gave a gradient: the one that ran last in the pass; 0 for a root's gradient."""
+    """Return the node that computed a gradient: the last one that ran in the pass; 0 for a root's gradient."""
     if arrival < run.started:
         return 0
     before = np.where(run.exited < arrival, run.exited, -1)
@@ -293,7 +293,7 @@ def _last_reaching(history: History, node: int, m: int) -> BackwardPass | None:
 
 
 def _uses(history: History, tensor: int, m: int) -> Iterable[str]:
-    """The uses of a tensor: the calls that cut it off from the differentiated result."""
+    """Return the uses of a tensor: the calls that cut it off from the differentiated result."""
     description, nodes = [], history.autograd.tables.nodes
     for call in calls_with(history, tensor, m):
         if call.op in _DETACHING:
@@ -307,11 +307,11 @@ def _uses(history: History, tensor: int, m: int) -> Iterable[str]:
     return description
 
 
-# Small words
+# Helpers
 
 
 def calls_with(history: History, tensor: int, m: int) -> Iterable[CallFact]:
-    """The operator calls that were given the tensor, newest first; the last few thousand are looked at."""
+    """The operator calls with the tensor as an argument, newest first, among the last few thousand."""
     table = history.tables.calls
     for row in range(table.started_by(m) - 1, max(-1, table.started_by(m) - 4096), -1):
         call = history.call(int(table.id[row]))
@@ -320,7 +320,7 @@ def calls_with(history: History, tensor: int, m: int) -> Iterable[CallFact]:
 
 
 def tensors_of(call: CallFact) -> tuple[int, ...]:
-    """The tensors that a call was given."""
+    """The tensor arguments of a call."""
     matches: list[int] = []
     for argument in call.args:
         if argument.kind == "tensor":
@@ -331,7 +331,7 @@ def tensors_of(call: CallFact) -> tuple[int, ...]:
 
 
 def made_by(history: History, tensor: int, m: int) -> CallFact | None:
-    """The program's own call during which the tensor was made."""
+    """The program's call during which the tensor was created."""
     rows = history.tables.tensors.until_now("id", tensor, m)
     running = history.calls_at(int(history.tables.tensors.since[rows[0]])) if len(rows) else ()
     return running[0] if running else None

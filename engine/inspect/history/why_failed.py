@@ -1,4 +1,4 @@
-"""Why did it fail? What an exception means, which recorded facts led to it, and what to do."""
+"""Explanations of exceptions: their meaning, the recorded facts that led to them, and what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Explain = Callable[["History", Failure], Answer]
 
 
 def why_failed(history: History, failure: Failure) -> Answer:
-    """Explain an exception by its kind; one that is not known by its line and its names."""
+    """Explain an exception by its kind, or an unknown one by its line and names."""
     for pattern, explain in _RULES:
         if re.search(pattern, failure.message):
             return explain(history, failure)
@@ -73,7 +73,7 @@ def _in_place(history: History, failure: Failure) -> Answer:
     reached = {node for node in stale if run is not None and run.order_of(node, failure.moment)}
     nodes = sorted(
         stale, key=lambda node: (node not in reached, -node)
-    )  # the one that failed first
+    )  # the node that failed first, if several
     answers = [each for node in nodes for each in why_stale(history, node, failure.moment)]
     text = f"A saved tensor was overwritten before backward needed it: {_raised(history, failure)}"
     facts = [fact for each in answers for fact in (each.text, *each.facts)]
@@ -160,7 +160,7 @@ def _gradient_count(history: History, failure: Failure) -> Answer:
 
 
 def _worker(history: History, failure: Failure) -> Answer:
-    """The message is the traceback of another process, whose last lines say what went wrong there."""
+    """Explain the exception of a worker: its message is the traceback of another process."""
     lines = failure.message.strip().split("\n")
     frames = re.findall(r'File "(.*)", line (\d+), in (.*)', failure.message)
     text = f"A DataLoader worker failed with {lines[-1]}: {_raised(history, failure)}"
@@ -173,7 +173,7 @@ def _worker(history: History, failure: Failure) -> Answer:
 
 
 def _backward_pass(history: History, m: int) -> list[str]:
-    """Return which nodes were running, and the line that started the backward pass, if it failed there."""
+    """Return the running nodes and the line that started the backward pass, if it failed there."""
     run, line = history.autograd.run_at(m), history.line_at(m)
     ended = run is not None and run.until <= m
     if run is None or line is None or (ended and not (run.failed and run.since >= line.since)):

@@ -1,4 +1,4 @@
-"""Why does a node run next, or not yet? From the counts of the running backward pass."""
+"""Explanations of when a node runs, from the counts of the running backward pass."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def why_node_runs(history: History, node: int, m: int) -> Answer:
 
 
 def why_node_alive(history: History, node: int, m: int) -> Answer:
-    """Return who keeps a node alive, to the name of the result that leads to it."""
+    """Return the holders of a node, up to the name of the result whose graph has it."""
     if history.autograd.node(node, m) is None:
         return Answer(f"node {history.autograd.describe_node(node)} does not exist at event {m:,}")
     ways = node_keepers(history, node, m)

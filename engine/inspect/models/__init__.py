@@ -26,16 +26,16 @@ VIEWS: dict[str, Callable[..., Any]] = {
 
 
 def project(view: str, history: History, moment: int, selection: Selection) -> Any:
-    """The model of a view at a moment; KeyError lists the views when there is none of that name."""
+    """Return the model of a view at a moment. Raises: KeyError, which lists the views."""
     if view not in VIEWS:
         raise KeyError(f"there is no view named {view!r}; the views are {', '.join(sorted(VIEWS))}")
     return VIEWS[view](history, moment, selection)
 
 
 def to_json(model: Any) -> Any:
-    """A model as dicts, lists, numbers and strings that `json.dumps` takes as they are.
+    """Convert a model to dicts, lists, numbers and strings for `json.dumps`.
 
-    Bytes become hexadecimal text; numbers that JSON cannot say become "nan", "inf" and "-inf".
+    Bytes become hexadecimal text; numbers that JSON lacks become "nan", "inf" and "-inf".
     """
     if is_dataclass(model) and not isinstance(model, type):
         return {field.name: to_json(getattr(model, field.name)) for field in fields(model)}

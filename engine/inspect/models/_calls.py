@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def chosen_call(history: History, moment: int, selection: Selection) -> Any | None:
-    """The selected call; else the innermost that runs; else the newest that the program made."""
+    """Return the selected call; else the innermost running one; else the program's newest."""
     if selection.call is not None:
         call = history.call(selection.call.call)
         if call is not None:
@@ -42,7 +42,7 @@ def full_name(schema: str) -> str:
 
 
 def call_text(history: History, call: Any) -> str:
-    """`add(x, y, 1)`, with the names that held when it was made."""
+    """Return `add(x, y, 1)`, with the names at the time of the call."""
     description = (show_argument(a, lambda t: str(history.label(t, call.since))) for a in call.args)
     return f"{call.op}({', '.join(description)})"
 
@@ -53,7 +53,7 @@ def time_at(history: History, moment: int) -> int:
 
 
 def ended(history: History, call: Any) -> int:
-    """The moment at which the call returned or failed; the trace's last if it never did."""
+    """Return the moment at which the call returned or failed, or the trace's last one."""
     return min(int(call.until), history.end - 1)
 
 

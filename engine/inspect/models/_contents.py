@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BUDGET = 1 << 16  # elements of one tensor that are read for its statistics
 COUNTED = 1 << 22  # bytes of a storage that are read to count how many are known
-SPREAD = 1 << 26  # elements further than this from the first one stay unknown (bytes)
+SPREAD = 1 << 26  # elements further than this from the first one (in bytes) stay unknown
 _PAGE = 1 << 16
 
 
@@ -35,7 +35,7 @@ class _Pages:
         self._read: dict[int, tuple[bytes, np.ndarray]] = {}
 
     def stretch(self, lo: int, hi: int) -> tuple[bytes, np.ndarray]:
-        """The bytes [lo, hi); those that the history does not have are unknown."""
+        """Return the bytes [lo, hi); those that were not recorded are unknown."""
         import numpy as np
 
         data, known = self._history.bytes_of(self._storage, self._moment, lo, hi)
@@ -101,7 +101,8 @@ class Contents:
         return [self.value(dtype, byte + number * stride) for number in range(count)]
 
     def elements(self, dtype: DTypeInfo, extent: Extent) -> tuple[np.ndarray, np.ndarray]:
-        """(values, mask of known ones) of the first BUDGET elements of `once(extent)`, in order."""
+        """Return (values, mask of known ones) of the first BUDGET elements of `once(extent)`, in
+        order."""
         import numpy as np
 
         sizes = once(extent)
@@ -130,5 +131,5 @@ class Contents:
 
 
 def once(extent: Extent) -> Sequence[int]:
-    """The sizes, with 1 for each stride-0 dimension, whose elements are all the same."""
+    """Return the extent with size 1 for each stride-0 dimension, whose elements are all equal."""
     return [n if s else min(n, 1) for n, s in zip(extent.sizes, extent.strides, strict=True)]

@@ -1,4 +1,4 @@
-"""The origin of an operator: its one entry in csrc/ops/*.yaml, and the code generated from it."""
+"""The origin of an operator: its entry in csrc/ops/*.yaml, and the code generated from it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def gradient_of(name: str) -> tuple[tuple[str, str], ...]:
 
 @lru_cache(maxsize=256)
 def origin(name: str) -> Origin:
-    """Everything about the operator of this full name."""
+    """Return the origin of the operator of this full name."""
     entries, operators = _declarations()
     if name not in operators:
         return UNKNOWN

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def focus(history: History, moment: int, selection: Selection) -> Any | None:
-    """The tensor to show at a moment: the selected one if it is alive, else a good stand-in."""
+    """Return the tensor to show at a moment: the selected one if it is alive, else a default."""
     selected = _alive(history, selection.tensor, moment)
     if selected is not None:
         return selected
@@ -30,7 +30,7 @@ def focus(history: History, moment: int, selection: Selection) -> Any | None:
 
 
 def newest(history: History, moment: int) -> Any | None:
-    """The youngest live tensor that has a name, else the youngest of all."""
+    """Return the newest live tensor with a name, else the newest of all."""
     alive = history.tensors_at(moment)
     named = {name.tensor for name in history.names_at(moment) if name.tensor}
     candidates = [tensor for tensor in alive if tensor.id in named] or alive
@@ -63,7 +63,8 @@ def layout_of(history: History, tensor: Any) -> Layout:
 
 
 def cursor(tensor: Any, selection: Selection) -> tuple[int, ...] | None:
-    """The index that is pointed at: the selected one, else the first over the selected byte."""
+    """Return the index under the cursor: the selected one, else the first over the selected
+    byte."""
     if 0 in tensor.sizes:
         return None
     cell = selection.cell or CellSelection()
@@ -78,14 +79,14 @@ def cursor(tensor: Any, selection: Selection) -> tuple[int, ...] | None:
 
 
 def _is_inside(index: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
-    """Return whether there is an element of this index."""
+    """Return whether the index is within the sizes."""
     if len(index) != len(sizes):
         return False
     return all(0 <= i < n for i, n in zip(index, sizes, strict=True))
 
 
 def missed(tensor: Any, selection: Selection) -> int:
-    """The selected byte if it is of the tensor's storage but of none of its elements, else -1."""
+    """Return the selected byte if it is in the tensor's storage but in no element, else -1."""
     cell = selection.cell
     if cell is None or cell.byte is None or cell.index is not None:
         return -1

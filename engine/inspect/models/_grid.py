@@ -10,7 +10,7 @@ from engine.inspect.layout import Extent
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._numbers import dtype_of, exact, short
 
-LISTED = 16  # rows and columns that a model lists by itself; `row` makes any others
+LISTED = 16  # rows and columns that a model lists; `row` computes others
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class GridCell:
     text: str  # "" when unknown
     exact: str
     known: bool
-    selected: bool  # its bytes are the selected ones: with stride 0 several cells are
+    selected: bool  # its bytes are selected; with stride 0, several cells' may be
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Grid:
     lead_sizes: tuple[int, ...]
     rows: int
     columns: int
-    at_row: int  # where the cursor is; -1 in an empty tensor
+    at_row: int  # the cursor; -1 in an empty tensor
     at_column: int
     dtype: str
     extent: Extent
@@ -46,7 +46,7 @@ class Grid:
         return (*self.lead, row, column)[-self.rank :] if self.rank else ()
 
     def row(self, row: int, first: int, count: int) -> tuple[GridCell, ...]:
-        """The cells [first, first + count) of a row, made from the layout."""
+        """Return the cells [first, first + count) of a row, computed from the layout."""
         if not 0 <= row < self.rows:
             return ()
         columns = range(max(0, first), min(first + count, self.columns))
@@ -78,7 +78,7 @@ class Grid:
 def grid_of(
     tensor: Any, extent: Extent, contents: Contents, at: tuple[int, ...] | None, hole: int = -1
 ) -> Grid:
-    """The table that shows index `at` (nothing for an empty tensor); `hole`: see Grid.hole."""
+    """Return the table with index `at` (empty for an empty tensor); `hole`: see Grid.hole."""
     sizes = tuple(tensor.sizes)
     rank = len(sizes)
     current = at if at is not None else (0,) * rank

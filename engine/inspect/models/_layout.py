@@ -1,4 +1,4 @@
-"""Sizes and strides put into words: the pattern, what each stride does, contiguous or not, flat or not."""
+"""Descriptions of sizes and strides: the pattern, the effect of each stride, contiguity, flatness."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.inspect.layout import Extent
 
 @dataclass(frozen=True, slots=True)
 class Dim:
-    """One dimension: what one step along it does."""
+    """One dimension, with a description of one step along it."""
 
     dim: int
     size: int
@@ -25,7 +25,7 @@ class Dim:
 @dataclass(frozen=True, slots=True)
 class Layout:
     pattern: str  # one word or two
-    sentence: str  # what the pattern means here
+    sentence: str  # the meaning of the pattern for this tensor
     dims: tuple[Dim, ...]
     contiguous: bool
     why: str  # why it is or is not contiguous
@@ -50,7 +50,7 @@ def describe(
 
 
 def contiguous_strides(sizes: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a freshly made tensor: each dimension steps over all that follow it."""
+    """Return the strides of a new tensor: each is the number of elements in the later dimensions."""
     return tuple(prod(max(n, 1) for n in sizes[d + 1 :]) for d in range(len(sizes)))
 
 
@@ -148,7 +148,7 @@ def _contiguity(
 
 
 def _flatness(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[bool, str]:
-    """Return whether one stride can walk all elements in order, which is what view(-1) needs."""
+    """Return whether one stride can iterate over all elements in order, as view(-1) requires."""
     if prod(sizes) == 0:
         return True, "there is no element to step to"
     used = [(d, n, s) for d, (n, s) in enumerate(zip(sizes, strides, strict=True)) if n > 1]

@@ -1,7 +1,7 @@
-"""Bytes as numbers: every dtype of the engine decoded, and written short or exactly.
+"""Decoding of bytes to numbers of every dtype, and formatting them short or exactly.
 
-A trace keeps bytes, not numbers. What they mean depends on the tensor that looks at them, so the
-same four bytes are one float32 for one tensor and two float16 for another (see `view(dtype)`).
+A trace has bytes, not numbers. Their meaning depends on the tensor: the same four bytes are one float32
+for one tensor and two float16 for another (see `view(dtype)`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def decode(dtype: DTypeInfo, data: Any) -> np.ndarray:
 
 
 def magnitude(dtype: DTypeInfo, values: Any) -> Any:
-    """Return what statistics and shades are about: the numbers, of complex ones the absolute values."""
+    """Return the numbers for statistics and shades; for complex ones the absolute values."""
     return abs(values) if dtype.kind == "complex" else values
 
 
@@ -70,7 +70,7 @@ def short(dtype: DTypeInfo, value: Any, digits: int = 4) -> str:
 
 
 def exact(dtype: DTypeInfo, value: Any) -> str:
-    """A number written so that reading it back gives the same bits."""
+    """Format a number so that parsing it results in the same bits."""
     if dtype.kind == "complex":
         part = BY_NAME["float32" if dtype.itemsize == 8 else "float64"]
         return _parts(exact(part, value.real), exact(part, value.imag))

@@ -1,4 +1,4 @@
-"""A sparse tensor in words: not it has bytes, but its parts."""
+"""Description of a sparse tensor, whose bytes are those of its parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def sparse_words(history: History, moment: int, tensor: Any) -> str:
-    """Return what a view of bytes says of a sparse tensor, "" for any other.
+    """Return the text that a view of bytes shows for a sparse tensor, "" for any other.
 
     It names the parts, with their sizes and bytes: each is a tensor that can be selected.
     """

@@ -1,4 +1,4 @@
-"""Small words that several models say the same way."""
+"""Wording that several models share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LABELS = dict(zip(HOLDERS, HOLDER_LABELS, strict=True))
 
 
 def holder_word(kind: str) -> str:
-    """Return what a holder kind is called in a sentence."""
+    """Return the word for a kind of holder."""
     return _LABELS.get(kind, kind.lower())
 
 
@@ -41,7 +41,8 @@ def pluralise(count: int, singular: str, more: str = "") -> str:
 
 
 def writer(history: History, write: Any) -> str:
-    """The writer: an operator, the creation of the tensor, or another owner of the memory."""
+    """Describe a write's author: an operator, the creation of the tensor, or another owner of the
+    memory."""
     call = history.call(write.call) if write.call else None
     if call is not None:
         return f"operator {call.op}"
@@ -67,6 +68,6 @@ def python_of(history: History) -> tuple[int, ...]:
 
 
 def method_name(name: str) -> str:
-    """A method of a compiled class by the class's own name: `__torch__.package.Net.forward` is
-    `Net.forward`; other names are as they are."""
+    """Shorten a method of a compiled class to the class's own name: `__torch__.package.Net.forward`
+    is `Net.forward`; other names stay."""
     return ".".join(name.split(".")[-2:]) if name.startswith("__torch__.") else name

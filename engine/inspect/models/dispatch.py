@@ -1,7 +1,7 @@
 """One operator call as the dispatcher sees it: keys, hops, kernels, the loop, and the declaration.
 
-The call is the selected one, else the one that runs, else the newest that the program made. All of it
-was recorded: a tensor's keys with the tensor, the union with each hop, the loop by the kernel itself.
+The call is the selected one, else the running one, else the program's newest. All data was recorded:
+a tensor's keys with the tensor, the union with each hop, the loop by the kernel.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_TENSORS = 64  # tensors of a list that are described
 
 @dataclass(frozen=True, slots=True)
 class TensorRow:
-    """A tensor that went in or came out, as it was then."""
+    """An argument or result, as it was at the time of the call."""
 
     tensor: int
     storage: int
@@ -60,7 +60,7 @@ class ArgumentRow:
 
 @dataclass(frozen=True, slots=True)
 class HopRow:
-    """The dispatcher chose a kernel. `fell` are the higher keys of the set that have none."""
+    """The dispatcher's choice of a kernel. `fell` are the higher keys of the set without a kernel."""
 
     moment: int
     key: str
@@ -69,9 +69,9 @@ class HopRow:
     fell: tuple[str, ...]
     start_ns: int  # nanoseconds since the call began
     duration_ns: int  # until the next hop, or until the call ended
-    start_text: str  # both times as a person reads them
+    start_text: str  # both times, formatted
     duration_text: str
-    done: bool  # it happened at this moment or before
+    done: bool  # it is at this moment or before
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +160,18 @@ class DispatchModel:
     absent: tuple[str, ...] = ()  # keys that none of the arguments has
     hops: tuple[HopRow, ...] = ()
     results: tuple[TensorRow, ...] = ()
-    more_results: int = 0  # results beyond those the trace names
+    more_results: int = 0  # results that the trace does not have
     fresh: tuple[bool, ...] = ()  # per result: a tensor with new memory, not a view or an input
     plans: tuple[PlanRow, ...] = ()
     commands: tuple[DeviceCommand, ...] = ()  # that it enqueued on a device
-    tree: tuple[CallRow, ...] = ()  # the whole call that the program made, this one within it
-    neighbours: tuple[CallRow, ...] = ()  # the calls that the same line made
+    tree: tuple[CallRow, ...] = ()  # the program's whole call, which contains this one
+    neighbours: tuple[CallRow, ...] = ()  # the calls made by the same line
     regions: tuple[RegionRow, ...] = ()  # in which the call ran, outermost first
     origin: Origin = UNKNOWN
 
 
 def project(history: History, moment: int, selection: Selection) -> DispatchModel:
-    """The chosen call, whole; what comes after `moment` is marked as not done."""
+    """Describe the chosen call; parts after `moment` are marked as not done."""
     call = chosen_call(history, moment, selection)
     if call is None:
         return DispatchModel(why="No operator was called up to this moment: step forward.")
@@ -217,7 +217,7 @@ def project(history: History, moment: int, selection: Selection) -> DispatchMode
 
 
 def _returned(history: History, call: Any) -> int:
-    """Return how many results the call had; the trace names three of them."""
+    """Return the number of results of the call; the trace has up to three."""
     if call.until >= history.end or call.error:
         return 0
     event = history.event(int(call.until))
@@ -225,7 +225,7 @@ def _returned(history: History, call: Any) -> int:
 
 
 def _tensor(history: History, tensor: int, moment: int, later: int = -1) -> TensorRow | None:
-    """The tensor at the moment; by the name that it has `later`, if it then lives."""
+    """Describe the tensor at the moment, by its name at `later` if it is alive then."""
     fact = history.tensor(tensor, moment) if tensor else None
     if fact is None:
         return None
@@ -352,7 +352,7 @@ def _call_row(history: History, call: Any, depth: int, current: int, moment: int
 
 
 def _tree(history: History, root: Any, current: int, moment: int) -> tuple[CallRow, ...]:
-    """The call and all that it made, each below the one that made it; the first MAX_CALLS."""
+    """The call and its nested calls, each below its caller; the first MAX_CALLS."""
     rows: list[CallRow] = []
     waiting = [(root, 0)]
     while waiting and len(rows) < MAX_CALLS:
@@ -364,7 +364,7 @@ def _tree(history: History, root: Any, current: int, moment: int) -> tuple[CallR
 
 
 def _neighbours(history: History, call: Any, moment: int) -> tuple[CallRow, ...]:
-    """The calls that the program made while the same line ran, this one among them."""
+    """The program's calls while the same line ran, including this one."""
     root = root_of(history, call)
     line = history.line_at(root.since)
     table = history.tables.calls

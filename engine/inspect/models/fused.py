@@ -34,7 +34,7 @@ _COMMANDS = 40  # of one launch, at most: its kernel, and two for each reduction
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A kernel of the recording. at: its first launch, where one goes to see it."""
+    """A kernel of the recording. at: its first launch, to jump to."""
 
     kernel: int
     name: str
@@ -98,7 +98,7 @@ class FusedModel:
     line: int = 0
     graph: int = 0  # that holds the group
     node: int = 0
-    value: int = 0  # the first that the node makes
+    value: int = 0  # the node's first output
     device: str = ""  # that ran the last launch, if it was not the CPU
     device_source: tuple[str, ...] = ()  # of its kernel
     tile: int = 0
@@ -213,7 +213,7 @@ class _View:
         return int(values[0]) if values else 0
 
     def _host(self) -> str:
-        """Return what the graph that holds the group is called."""
+        """Return the name of the graph that contains the group."""
         return timeline_of(self.jit.history, self.kernel.host).name if self.kernel.host else ""
 
     def _groups(self) -> tuple[GroupRow, ...]:
@@ -245,10 +245,10 @@ class _View:
         return tuple(rows)
 
     def _source(self, function: Any) -> tuple[tuple[SourceRow, ...], Any]:
-        """The functions that the group comes from, and where it begins."""
+        """Return the functions that the group comes from, and its first source line."""
         references = self.kernel.subgraph
         inside = references.graph["block"]["nodes"] if references is not None else []
-        # A constant may have been written anywhere: equal ones are pooled.
+        # A constant's source may be elsewhere: equal constants are pooled.
         nodes = [item for item in inside if item["kind"] != "prim::Constant"]
         known = self.jit.links.range_of
         source_ranges = [known[node["id"]] for node in nodes if node["id"] in known]

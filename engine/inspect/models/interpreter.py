@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.selection import Selection
 
-WATCHED = 400  # frames that are looked through for the one that ended last
+WATCHED = 400  # frames that are searched for the one that ended last
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class InstructionRow:
     text: str
     op: str
     source_range: SourceRange | None
-    value: int  # the (first) Value of the graph that it makes or moves; 0: none
+    value: int  # the (first) Value of the graph that it computes or moves; 0: none
     runs: int  # how often this frame has run it so far
     current: bool  # it ran last; the next one is `next`
     next: bool
@@ -45,7 +45,7 @@ class SlotRow:
     tensor: int
     storage: int
     name: str  # of the Value, without %
-    variable: str  # the program's name for it: `scale` of the Value %scale.1; "" if it has none
+    variable: str  # the program's name for it: `scale` for the Value %scale.1; "" without one
     value: int
     fresh: bool  # written by the instruction that ran last
     highlighted: bool
@@ -65,7 +65,7 @@ class FrameRow:
 
 @dataclass(frozen=True, slots=True)
 class NoteRow:
-    """A guard that was looked at, a bail-out, a specialisation, a launch of a fused kernel."""
+    """A checked guard, a bail-out, a specialisation, or a launch of a fused kernel."""
 
     moment: int
     kind: str  # guard, bail-out, specialised, fused
@@ -75,8 +75,8 @@ class NoteRow:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line of a compiled function. here: the instruction that ran last comes from it; next: the one
-    that runs next. item: what is selected by it."""
+    """A line of a compiled function. here: it is the source of the last instruction; next: of the next one.
+    item: the target of selecting it."""
 
     line: int
     text: str
@@ -161,7 +161,7 @@ def _register_names(history: History, code: int) -> dict[tuple[int, int], tuple[
     fact = history.jit.code(code)
     listed = fact.instructions if fact is not None else ()
     names: dict[tuple[int, int], tuple[int, str]] = {}
-    later: dict[int, tuple[int, str]] = {}  # what each register is read as from here on
+    later: dict[int, tuple[int, str]] = {}  # the Value as which each register is read later
     for pc in range(len(listed) - 1, -1, -1):
         op, x, n = listed[pc]["op"], int(listed[pc]["x"]), int(listed[pc]["n"])
         value, name = int(listed[pc]["value"]), _value_name(listed[pc])
@@ -190,7 +190,7 @@ def _values_made(history: History, instruction: dict[str, Any]) -> frozenset[int
 
 
 def _dark(_: dict[str, Any]) -> bool:
-    """Nothing is selected that an instruction could belong to."""
+    """Return False: no instruction belongs to the selection."""
     return False
 
 
@@ -203,7 +203,7 @@ class _Frame:
         self.row = row
         self.number = int(table.id[row])
         self.since, self.until = int(table.since[row]), int(table.until[row])
-        self.code_since = self.since  # where the code that runs now began
+        self.code_since = self.since  # the start of the present code
         self.code = self.jit.code(self._code_now(int(table.code[row])))
         self.selection = selection
         self.family = (
@@ -261,7 +261,7 @@ class _Frame:
         steps = self.jit.tables.steps
         ran = steps.pc[rows[steps.since[rows] > self.code_since]]
         size = len(self.code.instructions)
-        runs = bincount(ran[(ran >= 0) & (ran < size)], minlength=size)  # a damaged trace lies
+        runs = bincount(ran[(ran >= 0) & (ran < size)], minlength=size)  # in a damaged trace
         is_highlighted = self._is_highlighted if self.selection.line or self.family else _dark
         return tuple(
             InstructionRow(
@@ -329,7 +329,7 @@ class _Frame:
             function.file == source_range.file and function.first_line <= source_range.line < last
         )
 
-    # What it holds
+    # Registers and stack
 
     def _registers(self, rows: Any) -> tuple[SlotRow, ...]:
         current = int(self.jit.tables.steps.since[rows[-1]]) if len(rows) else -1
@@ -367,7 +367,7 @@ class _Frame:
         )  # fmt: skip
 
     def _variable(self, name: str) -> str:
-        """The name in the source that a Value is called after; "" for one that has none there."""
+        """Return the source's name for a Value; "" without one."""
         base = name.rpartition(".")[0] if name.rpartition(".")[2].isdigit() else name
         function = self.jit.function(int(self.jit.tables.frames.function[self.row]))
         if function is None or not base.isidentifier():
@@ -386,7 +386,7 @@ class _Frame:
         sizes = "×".join(map(str, fact.sizes)) if fact.sizes else "()"
         return f"{label} {fact.dtype} {sizes}"
 
-    # Around it
+    # Frames and source
 
     def _function(self, row: int) -> str:
         number = int(self.jit.tables.frames.function[row])

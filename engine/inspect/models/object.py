@@ -29,7 +29,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class HolderRow:
-    """One reason for a count: who, how many of the count, and since which event (-1: not known)."""
+    """A holder, its share of the count, and the event since when (-1: unknown)."""
 
     count: int
     kind: str
@@ -40,7 +40,7 @@ class HolderRow:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A count and the holders that make it up; `sum` is theirs and equals `count`."""
+    """A count and its holders; `sum` is their total and equals `count`."""
 
     kind: str
     field: str
@@ -53,7 +53,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class ObjectModel:
-    """The object of one tensor. `why` says how the tensor was chosen; 0 when there is none to show."""
+    """The object of one tensor. `why` is the reason for the choice of the tensor; 0: none to show."""
 
     moment: int
     tensor: int
@@ -119,7 +119,7 @@ def shown_tensor(history: History, moment: int, selection: Selection) -> tuple[i
 
 
 def _header(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
-    """The recorded bytes, eight at a time, each with the name of the field that CPython keeps there."""
+    """Split the recorded bytes into words of eight, each with the name of its CPython field."""
     for index, offset in enumerate(range(0, len(seen.header), WORD)):
         raw = bytes(seen.header[offset : offset + WORD])
         value = int.from_bytes(raw, "little")

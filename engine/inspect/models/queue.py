@@ -1,6 +1,7 @@
 """A device's queue: what the host enqueued, what the device ran and when, and where the host waited for it.
 
-The device is that of the newest command. Times are those that the device measured, on the recorder's clock.
+The device is that of the newest command. Times were measured by the device and converted to the recorder's
+clock.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class CommandRow:
     """A kernel or a copy. `state` at this moment: waiting, running, over."""
 
     command: int
-    moment: int  # at which it was enqueued
-    over: int  # at which the host learnt that it was over; -1: the trace does not say
+    moment: int  # of its enqueueing
+    over: int  # at which the host learnt of its end; -1: not recorded
     call: int
     kind: str
     name: str
@@ -58,7 +59,7 @@ class WaitRow:
 
 @dataclass(frozen=True, slots=True)
 class QueueModel:
-    """Both lanes over a window of time in COLUMNS columns, and the rows round this moment.
+    """Both lanes over a window of time in COLUMNS columns, and the rows around this moment.
 
     host: per column the share of time in which the host waited, in percent; enqueued: commands that it enqueued;
     busy: the share of time in which the device ran.
@@ -139,7 +140,7 @@ def moments_of(history: History, kind: str) -> tuple[int, ...]:
 
 
 def _end(ended: np.ndarray) -> np.ndarray:
-    """When each was over; a command without an end never is."""
+    """The end of each; a command without a recorded end never ends."""
     import numpy as np
 
     return np.where(ended > 0, ended, np.iinfo(np.int64).max)

@@ -1,8 +1,8 @@
-"""A sparse convolution, one kernel offset at a time: its active sites, and which rows feed which.
+"""A sparse convolution, one kernel offset at a time: its active sites and its pairs of rows.
 
 The call is the selected one, else the one that runs, else the newest of `gather_gemm_scatter` or `weight_gradient`.
-Sites and pairs are the recorded values of its rulebook. The kernel begins each offset by selecting its matrix: that
-call, of `select`, says which offset is being computed.
+Sites and pairs are the recorded values of its rulebook. The kernel begins each offset by a call of `select` for its
+matrix, which identifies the current offset.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _beginnings(history: History, call: int) -> dict[int, int]:
 
 
 def _product_call(history: History, moment: int, selection: Selection) -> Any | None:
-    """The selected call if it is one; else the one that runs; else the newest."""
+    """Return the selected call if it is a product; else the running one; else the newest."""
     if selection.call is not None:
         call = history.call(selection.call.call)
         while call is not None and call.op not in PRODUCTS:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from engine.inspect.selection import Selection
 
 OUTPUT = 12  # lines of output
-MOST = 2000  # events that are looked up to mark the lines they belong to
+MOST = 2000  # maximum events that are looked up to mark their lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class SourceLine:
 
     number: int
     text: str
-    hits: int  # how often it has begun to run up to this moment
+    hits: int  # how often it has started up to this moment
     total: int  # and in the whole trace
     current: bool
     last: bool  # it ran just before the current one
-    touched: bool  # it made, read, wrote or named what is selected
-    event: int  # the last time it began to run (the first time, if that is still to come); -1 never
+    touched: bool  # it created, read, wrote or named the selection
+    event: int  # the moment of its last start (or its first, if that is later); -1 never
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class BoundName:
     changed: bool  # bound by the line before
     highlighted: bool
     since: int
-    others: int  # longer paths that lead to the same tensor, and are not listed
+    others: int  # number of longer paths to the same tensor, which are not listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class SourceModel:
 
 
 def project(history: History, moment: int, selection: Selection) -> SourceModel:
-    """Return what the program is doing at this moment, in its own words."""
+    """Return the source, names, stack and output of the program at this moment."""
     at_cursor = history.line_at(moment)
     # Nothing runs between two lines of the playground: then the last line that ran, and its names.
     near = at_cursor or history.last_line(moment)
@@ -132,8 +132,8 @@ def _lines(
     totals = np.bincount(numbers, minlength=size)
     hits = np.bincount(numbers[past], minlength=size)
     when = np.full(size, -1, np.int64)
-    when[numbers[::-1]] = since[::-1]  # where a line occurs often the first in the trace remains
-    when[numbers[past]] = since[past]  # and of those that are past the last
+    when[numbers[::-1]] = since[::-1]  # of several events of a line, the first remains
+    when[numbers[past]] = since[past]  # and of past events the last
     before = numbers[past]
     last = int(before[-2]) if current and len(before) > 1 else 0
     touched = _touched(history, moment, selection, file)
@@ -162,7 +162,7 @@ def _touched(history: History, moment: int, selection: Selection, file: int) -> 
             tables.views.since[tables.views.where("base", tensor)],
         ]
     moments = [np.concatenate(moments)[:MOST]]
-    if tensor:  # a name is noticed at the line after the one that bound it
+    if tensor:  # a name is recorded at the line after the one that bound it
         moments += [tables.names.since[tables.names.where("tensor", tensor)][:MOST]]
     _, files, lines = tables.lines_of(np.concatenate(moments))
     return frozenset(lines[(files == file) & (lines > 0)].tolist())
@@ -239,7 +239,7 @@ def _output(history: History, moment: int) -> tuple[OutputLine, ...]:
 
 
 def _error(history: History, moment: int) -> str:
-    """The exception that is on its way at this very moment."""
+    """The exception that is being raised at this moment."""
     if moment < 0:
         return ""
     event = history.event(moment)

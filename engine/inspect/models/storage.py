@@ -1,9 +1,9 @@
-"""One Storage: its cells, what is in them, and every live tensor laid over them.
+"""One Storage: its cells, their contents, and every live tensor over them.
 
-The storage knows nothing of rows, columns or tensors; it is bytes. A *lane* is one tensor's way of
-looking at those bytes: which cells it uses, and as which element. Two tensors alias when a byte
-belongs to both, and only then: sharing a storage is not enough (`x[0]` and `x[1]` never meet), and
-having different ones is not enough either (two storages can be made over one NumPy array).
+A storage is bytes, without rows, columns or tensors. A *lane* shows which cells one tensor uses, and
+as which elements. Two tensors alias if and only if a byte belongs to both: tensors on one storage
+may not (`x[0]` and `x[1]` are disjoint), and tensors on different storages may (two storages over
+one NumPy array).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.selection import Selection
 
-MAX_LANES = 32  # tensors that are compared with each other; more are counted
-LISTED = 64  # cells that the model lists by itself; `row` makes any others
+MAX_LANES = 32  # maximum tensors that are compared with each other; more are only counted
+LISTED = 64  # cells that the model lists; `row` computes others
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A live tensor over this memory. Byte counts are nothing where counting would take too long."""
+    """A live tensor over this memory. Byte counts are None if counting would take too long."""
 
     tensor: int
     label: str
@@ -46,7 +46,7 @@ class Lane:
     holes: int | None  # bytes between its first and its last that it does not use
     repeats: bool | None  # whether some byte belongs to more than one of its elements
     aliases: tuple[int, ...]  # the tensors that have a byte in common with it
-    undecided: tuple[int, ...]  # those for which that was too hard to decide
+    undecided: tuple[int, ...]  # those for which that was too expensive to decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class LastWrite(WriteFact):
-    """The newest write, with what a person calls those who did it."""
+    """The newest write, with a description of its author."""
 
     label: str  # of the tensor it went through
-    by: str  # who did it, in words
+    by: str  # its author, in words
     file: int
     line: int
 
@@ -109,7 +109,8 @@ class StorageModel:
     cells: tuple[Cell, ...] = ()
 
     def row(self, first: int, count: int) -> tuple[Cell, ...]:
-        """The cells [first, first + count), made from the layouts: the storage may be huge."""
+        """Return the cells [first, first + count), computed from the layouts: the storage may be
+        huge."""
         last = min(first + count, self.count)
         if first >= last or self.contents is None:
             return ()
@@ -183,7 +184,7 @@ def project(history: History, moment: int, selection: Selection) -> StorageModel
 
 
 def _placed(history: History, moment: int, storage: Any) -> list[tuple[Any, int]]:
-    """Every live tensor over this memory and how far its own storage starts from this one."""
+    """Every live tensor over this memory, with its storage's offset from this one."""
     placed = [(tensor, 0) for tensor in history.tensors_on(storage.id, moment)]
     for other, shift in _others(history, moment, storage):
         for tensor in history.tensors_on(other, moment):
@@ -194,9 +195,9 @@ def _placed(history: History, moment: int, storage: Any) -> list[tuple[Any, int]
 
 
 def _others(history: History, moment: int, storage: Any) -> list[tuple[int, int]]:
-    """Storages whose memory meets this one's, and how far from its start theirs is.
+    """Storages whose memory overlaps this one's, with their offsets from its start.
 
-    The engine gives every storage its own memory, but two can be made over one NumPy array.
+    The engine allocates separate memory for every storage, but two can share one NumPy array.
     """
     if not storage.address:
         return []
@@ -213,7 +214,8 @@ def _others(history: History, moment: int, storage: Any) -> list[tuple[int, int]
 def _lanes(
     history: History, moment: int, storage: Any, placed: Sequence[tuple[Any, int]], selected: Any
 ) -> tuple[tuple[Lane, ...], int]:
-    """A lane per tensor, the chosen one always among them, and how many tensors are left out."""
+    """Return a lane per tensor, always including the chosen one, and the number of omitted
+    tensors."""
     retained = list(placed[:MAX_LANES])
     if selected is not None and all(tensor.id != selected.id for tensor, _ in retained):
         retained[-1:] = [pair for pair in placed if pair[0].id == selected.id]
@@ -272,7 +274,7 @@ def _selected_byte(storage: Any, tensor: Any, selection: Selection) -> int:
 
 
 def _unused(nbytes: int, lanes: Sequence[Lane]) -> int | None:
-    """Return how many bytes of the storage belong to no tensor; nothing if they were not counted."""
+    """Return the number of bytes that belong to no tensor; None if they were not counted."""
     import numpy as np
 
     if any(lane.holes == 0 and lane.extent.span == (0, nbytes) for lane in lanes):

@@ -1,7 +1,7 @@
-"""The way from an index to an address: `base + (offset + sum(index * stride)) * itemsize`, with numbers.
+"""Address computation: `base + (offset + sum(index * stride)) * itemsize`, with numbers.
 
-The tensor's table and the storage's strip of cells show the same elements twice, once where the
-program sees them and once where they are. The formula joins the two for the cell under the cursor.
+The tensor's table and the storage's strip of cells show the same elements, by index and by address. The
+formula connects the two for the cell under the cursor.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_SHARERS = 64  # other indices of the same element that are listed
 MAX_CHAIN = 32  # views of views of views that are followed back
-LISTED = 64  # cells of the strip that the model lists by itself
+LISTED = 64  # cells of the strip that the model lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +67,15 @@ class StripCell:
     text: str
     known: bool
     used: bool  # by this tensor
-    index: tuple[int, ...] | None  # the first index that is here
-    more: int  # further indices that are here
+    index: tuple[int, ...] | None  # the first index at this cell
+    more: int  # number of further indices at this cell
     counted: bool  # whether `more` is exact; else it is at least that
     selected: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DerivationStep:
-    """One step of how the tensor came to be: `tensor` is the result of `op` on `source`."""
+    """One step of the tensor's derivation: `tensor` is the result of `op` on `source`."""
 
     tensor: int
     label: str
@@ -241,13 +241,13 @@ def _formula(tensor: Any, storage: Any, extent: Extent, cell: GridCell) -> Addre
 def _sharers(
     extent: Extent, hits: list[Hit], current: tuple[int, ...]
 ) -> tuple[tuple[int, ...], ...]:
-    """The other indices whose element is this very one, up to MAX_SHARERS."""
+    """The other indices of the same element, up to MAX_SHARERS."""
     others = (index for hit in hits for index in _repeated(extent, hit.index) if index != current)
     return tuple(islice(others, MAX_SHARERS))
 
 
 def _repeated(extent: Extent, index: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """The index with the values in its stride-0 dimensions, in order: in each as many as are listed."""
+    """Vary the index in its stride-0 dimensions, in order, up to the listed number."""
     sizes, strides = extent.sizes, extent.strides
     return product(
         *(

@@ -1,4 +1,4 @@
-"""The run as a line of events: those round this moment in words, and all of them as one bar."""
+"""The run as a line of events: those around this moment in words, and all of them as a bar."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EventRow:
     time: int  # nanoseconds since the first event
     kind: str
     sentence: str
-    depth: int  # how many operator calls it happened inside of
+    depth: int  # number of enclosing operator calls
     tensor: int
     storage: int
     call: int
@@ -68,7 +68,8 @@ class RegionBar:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """`density[i]`: how many events the busiest line caused among events first + [i * span, (i + 1) * span).
+    """`density[i]`: the number of events of the busiest line among events first + [i * span, (i + 1) *
+    span).
 
     The bar shows the events [first, last): all, or those of a zoomed window."""
 
@@ -92,7 +93,7 @@ class Timeline:
 def window(moment: int, end: int, zoom: int) -> tuple[int, int]:
     """The events [first, last) that a bar shows: all, or 1/2 of them for every step of the zoom.
 
-    It moves by halves, so that it stays where it is while the moment steps."""
+    It moves by half its length, so that it does not move with every step."""
     size = min(end, max(CLOSEST, end >> zoom))
     half = max(1, size // 2)
     first = max(0, min(moment // half * half - half // 2, end - size))
@@ -100,7 +101,7 @@ def window(moment: int, end: int, zoom: int) -> tuple[int, int]:
 
 
 def project(history: History, moment: int, selection: Selection, zoom: int = 0) -> Timeline:
-    """The events round `moment` and the shape of the whole run, or of a part of it."""
+    """The events around `moment`, and the density of the whole run or of a window."""
     end = history.end
     if not end:
         return Timeline(moment, 0, 0, 0, 0, (), (), 0, 0, 1, (), (), (), None, ())
@@ -158,11 +159,11 @@ def _rows(history: History, moment: int, selection: Selection) -> Iterator[Event
 
 
 def _steps(history: History, moment: int) -> Iterator[Step]:
-    for grain in history.grains[1:]:  # of the finest, the steps are the numbers next to this one
+    for grain in history.grains[1:]:  # the finest grain steps to the adjacent numbers
         yield Step(grain, history.previous(moment, grain), history.next(moment, grain))
 
 
-@per_history(max_entries=4)  # the same window looks the same from every moment of it
+@per_history(max_entries=4)  # a window's density does not depend on the moment
 def _density(history: History, begin: int, end: int, span: int) -> tuple[int, ...]:
     """Per stretch of the bar, the most events that one line of the program caused there."""
     import numpy as np

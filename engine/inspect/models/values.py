@@ -1,7 +1,7 @@
 """The elements of a tensor, their statistics, and which of them the last line changed.
 
-A trace keeps small writes whole and samples large ones, so a number can be unknown. Unknown numbers
-stay out of every statistic, and how many there are is part of the model.
+A trace has small writes in full and samples of large ones, so a number can be unknown. Statistics
+leave out unknown numbers; the model has their count.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SIGMAS = 3  # the scale of the shades ends this many standard deviations from th
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Over the known elements that were read (of complex ones their absolute values); None where
-    there is nothing to say."""
+    """Statistics of the known elements that were read (complex ones by absolute value); None if
+    undefined."""
 
     numel: int
     read: int  # elements looked at: fewer than numel in a very large tensor
@@ -42,14 +42,14 @@ class Statistics:
     maximum: float | None
     mean: float | None
     deviation: float | None
-    low: float | None  # where the scale of the shades begins and ends
+    low: float | None  # the ends of the scale of shades
     high: float | None
     clipped: int  # finite numbers outside that scale
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The statistics that the engine itself computed at a write that was too large to keep whole."""
+    """The statistics that the engine recorded for a write that was too large to record in full."""
 
     moment: int
     numel: int
@@ -69,11 +69,11 @@ class ValueCell:
     text: str
     exact: str
     kind: str  # "number" | "nan" | "inf" | "-inf" | "unknown"
-    share: float | None  # 0..1: where on the scale a number is; nothing when all are equal
+    share: float | None  # 0..1: a number's position on the scale; None if all are equal
     clipped: int  # -1 below the scale, 1 above it
     selected: bool
     changed: str  # "" | "changed" | "learned" (not known before)
-    before: str  # the exact number on the line before, "" when the same or unknown
+    before: str  # the exact previous number, "" if equal or unknown
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class ValuesModel:
     grid: Grid | None = None
     statistics: Statistics | None = None
     recorded: Recorded | None = None
-    before: int = -1  # the moment that is compared with; -1: the memory is newer than that
+    before: int = -1  # the moment of the comparison; -1: the memory is newer
     changed: int | None = None  # elements that differ from then, of those read
     earlier: Contents | None = None
     cells: tuple[tuple[ValueCell, ...], ...] = ()  # of the slice, around the cursor
@@ -104,7 +104,7 @@ class ValuesModel:
         return tuple(self.cell(cell) for cell in self.grid.row(row, first, count))
 
     def cell(self, cell: GridCell) -> ValueCell:
-        """A cell of the slice with everything that the values view says about it."""
+        """Return a cell of the slice with all details of the values view."""
         assert self.grid is not None
         assert self.statistics is not None
         dtype = dtype_of(self.dtype)
@@ -183,7 +183,7 @@ def _earlier(history: History, storage: Any, moment: int) -> tuple[int, Contents
 
 
 def _changed(current: tuple[np.ndarray, np.ndarray], then: tuple[np.ndarray, np.ndarray]) -> int:
-    """Return how many elements are known at both moments and have other bits."""
+    """Return the number of elements that are known at both moments and differ in bits."""
     import numpy as np
 
     (values, known), (old, old_known) = current, then

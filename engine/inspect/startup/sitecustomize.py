@@ -1,9 +1,9 @@
 """Begins the recording of a program in its own process, before Python runs it.
 
 Python imports a module of this name when it starts, and `recorder.py` puts this folder first in
-PYTHONPATH. So it is Python itself that runs the program, as it always does: nothing of ours is on
-the stack, and what is wrong with the program is said in Python's own words. What brought us here is
-gone before the program begins: the path, the variables, this module, the ring's descriptor.
+PYTHONPATH. So Python itself runs the program: no frame of ours is on the stack, and errors are
+Python's own. The path, the variables, this module and the ring's descriptor are removed before the
+program begins.
 """
 
 import importlib
@@ -37,7 +37,7 @@ def _begin() -> None:
         child.begin(fd, details["script"], details["module"], details["steps"])
     except (
         Exception
-    ) as error:  # the program runs all the same; the recorder says why it has no lines
+    ) as error:  # the program runs anyway; the recorder explains why there are no lines
         reason = f"{type(error).__name__}: {error}".encode("utf-8", "replace")[:2000]
         try:
             os.pwrite(fd, len(reason).to_bytes(8, "little") + reason, 2048)
@@ -47,4 +47,4 @@ def _begin() -> None:
 
 
 _begin()
-importlib.import_module("sitecustomize")  # another one, the user's, if there is one
+importlib.import_module("sitecustomize")  # the user's sitecustomize, if there is one

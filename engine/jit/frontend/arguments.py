@@ -33,7 +33,7 @@ class Arguments:
 
     @classmethod
     def of(cls, c: Context, tree: ast.Call, first: Sequence[SimpleValue] = ()) -> Arguments:
-        """Collects the arguments of a call, `*t` spread; `first` come before them."""
+        """Collects the arguments of a call, with `*t` unpacked, after those in `first`."""
         args: list[Argument] = list(first)
         for arg in tree.args:
             if isinstance(arg, ast.Starred):
@@ -50,13 +50,13 @@ class Arguments:
         return cls(c, args, options)
 
     def value(self, tree: ast.AST, argument: Argument, hint: Type | None = None) -> SimpleValue:
-        """One argument as a value of the graph."""
+        """Compiles one argument to a value of the graph."""
         if isinstance(argument, ast.expr):
             return value(self.c, argument, hint)
         return self.c.as_value(tree, argument)
 
     def values(self, tree: ast.AST) -> tuple[list[SimpleValue], dict[str, SimpleValue]]:
-        """All of them, in the order of the program."""
+        """Compiles all arguments, in the order of the program."""
         args = [self._list_or_value(tree, arg) for arg in self.args]
         options = {
             name: self._list_or_value(tree, argument) for name, argument in self.options.items()
@@ -108,7 +108,7 @@ def match(
     arguments: Arguments,
     lenient: bool = False,
 ) -> list[SimpleValue]:
-    """The values for all parameters in order; CompileError as PyTorch words it."""
+    """Returns the values for all parameters in order. Raises: CompileError with PyTorch's message."""
     text = f"{name}({', '.join(map(str, parameters))})"
     positional = [parameter for parameter in parameters if not parameter.keyword_only]
     if len(arguments.args) > len(positional):

@@ -38,7 +38,7 @@ _METHODS = {
         "startswith strip swapcase title upper zfill"
     ),
 }
-# What gives Python objects, or is known only to autograd: no operator says it.
+# Attributes that are Python objects or belong to autograd: no operator reads them.
 _OUTSIDE = dict.fromkeys(
     (
         *("numpy", "tolist", "register_hook", "data_ptr", "grad_fn", "_version", "output_nr"),
@@ -55,7 +55,7 @@ def _attribute(c: Context, tree: ast.Attribute, hint: Type | None) -> SugaredVal
 
 
 def attribute_of(c: Context, tree: ast.Attribute, owner: SugaredValue) -> SugaredValue:
-    """`owner.name`, of an owner that is compiled already."""
+    """Compiles `owner.name` for an owner that is compiled already."""
     if isinstance(owner, PythonValue) and isinstance(owner.object, Enum) and not c.inside_engine:
         owner = c.as_value(tree.value, owner)
     if isinstance(owner, PythonValue):
@@ -72,7 +72,7 @@ def attribute_of(c: Context, tree: ast.Attribute, owner: SugaredValue) -> Sugare
 
 
 def _of_parent(c: Context, tree: ast.Attribute, owner: Super) -> SugaredValue:
-    """`super().name`: the method of the next class that has one."""
+    """Compiles `super().name`: the method of the next class in the MRO that defines it."""
     classes = type(owner.owner.concrete_type.module).__mro__
     for kind in classes[classes.index(owner.of) + 1 :]:
         member = vars(kind).get(tree.attr)

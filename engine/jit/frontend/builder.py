@@ -1,4 +1,4 @@
-"""The graph that is being made: nodes put at the end of a block, each with its place in the source."""
+"""Construction of a graph: nodes are appended to a block, each with its source range."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ from engine.jit.types.jit_type import FUNCTION, NONE, Type
 from engine.jit.types.type_parser import from_text
 from engine.marshal import complex_number
 
-NOTHING = 0  # the number of a Value that is not in the graph
+NOTHING = 0  # the id of a Value that is not in the graph
 
 
 def constant_value(value: Any) -> tuple[Any, Any]:
-    """A Python constant as a `uh_value *`, and what must stay alive with it. Raises: TypeError."""
+    """Converts a Python constant to a `uh_value *`, and returns the objects that must outlive it.
+    Raises: TypeError."""
     slot = ffi.new("uh_value *")
     alive = None
     if value is None:
@@ -77,7 +78,7 @@ def can_be_constant(value: object) -> bool:
 
 
 class Builder:
-    """One graph, written from its first line to its last."""
+    """One graph, built from its first node to its last."""
 
     def __init__(self, name: str, source: Source) -> None:
         self.handle = lib.uh_graph_new(name.encode())
@@ -94,7 +95,7 @@ class Builder:
 
     @contextmanager
     def inside(self, block: int) -> Iterator[None]:
-        """New nodes go to the end of this block."""
+        """Appends new nodes to this block inside the `with`."""
         before, self.block = self.block, block
         self._done(lib.uh_graph_insert_at_end(self.handle, block))
         try:
@@ -104,7 +105,7 @@ class Builder:
             self._done(lib.uh_graph_insert_at_end(self.handle, before))
 
     def at(self, tree: ast.AST) -> None:
-        """New nodes come from this part of the source."""
+        """Gives new nodes this source range inside the `with`."""
         self.tree = tree
         span = self.source.span(tree)
         self._done(lib.uh_graph_set_span(self.handle, self.source.handle, *span))
@@ -112,7 +113,7 @@ class Builder:
     # ---- nodes
 
     def input(self, name: str, type: Type) -> SimpleValue:
-        """A parameter of the graph."""
+        """Adds a parameter of the graph."""
         value_id = lib.uh_graph_add_input(
             self.handle, self._fresh(name).encode(), type.text.encode()
         )
@@ -141,7 +142,8 @@ class Builder:
         args: Sequence[SimpleValue] = (),
         options: dict[str, SimpleValue] | None = None,
     ) -> SimpleValue:
-        """The operator or builtin of this name that takes these arguments."""
+        """Adds a call of the operator or builtin of this name whose overload matches these
+        arguments."""
         self.at(tree)
         options = options or {}
         names = [ffi.new("char[]", option.encode()) for option in options]
@@ -159,14 +161,14 @@ class Builder:
             typed = " not provided" not in message and "nknown keyword" not in message
             hint = self.argument_hints.of_call([*args, *options.values()]) if typed else ""
             fail(self.source, tree, message, hint, CallError)
-        if output == 0:  # nothing comes back: None to a program that looks at it
+        if output == 0:  # no result: the program sees None
             return SimpleValue(NOTHING, NONE, self.block, None)
         return self._value(output, self._type(output))
 
     def node(
         self, tree: ast.AST, kind: str, inputs: Sequence[SimpleValue], types: Sequence[Type]
     ) -> Node:
-        """Any other node."""
+        """Adds a node of any other kind."""
         self.at(tree)
         ids = [operand.id for operand in inputs]
         node_id = self._number(lib.uh_graph_node(self.handle, kind.encode(), ids, len(ids), 0))
@@ -177,7 +179,7 @@ class Builder:
     def prim(
         self, tree: ast.AST, kind: str, inputs: Sequence[SimpleValue], type: Type
     ) -> SimpleValue:
-        """A node with one result."""
+        """Adds a node with one result."""
         return self.node(tree, kind, inputs, [type]).outputs[0]
 
     def uninitialized(self, tree: ast.AST, type: Type) -> SimpleValue:
@@ -185,7 +187,7 @@ class Builder:
         return self.prim(tree, "prim::Uninitialized", (), type)
 
     def function(self, tree: ast.AST, name: str) -> SimpleValue:
-        """A function as a value, for prim::CallFunction."""
+        """Adds a function as a constant, for prim::CallFunction."""
         node = self.node(tree, "prim::Constant", (), [FUNCTION]).set("name", name)
         return node.outputs[0]
 
@@ -197,7 +199,7 @@ class Builder:
             self._done(lib.uh_block_add_return(self.handle, block, value.id))
 
     def param(self, block: int, name: str, type: Type, origin: SimpleValue) -> SimpleValue:
-        """A parameter of a block, which begins as the value that it comes from."""
+        """Adds a block parameter, whose type and name are those of the value that it starts from."""
         named = self._fresh(name) if name else ""
         value_id = lib.uh_block_add_param(self.handle, block, named.encode(), type.text.encode())
         value = self._values[value_id] = SimpleValue(self._number(value_id), type, block)
@@ -206,7 +208,7 @@ class Builder:
         return value
 
     def name(self, value: SimpleValue, name: str, numbered: bool = True) -> None:
-        """Names a value that has none yet, as PyTorch does: x.1, x.2, ..."""
+        """Names a value that has no name yet, as PyTorch does: x.1, x.2, ..."""
         if value.named or value.block != self.block or not name.isidentifier():
             return
         value.named = True
@@ -214,7 +216,7 @@ class Builder:
         self._done(lib.uh_value_set_name(self.handle, value.id, fresh.encode()))
 
     def retype(self, value: SimpleValue, type: Type) -> None:
-        """Changes the type of a value (of a list whose elements are known by now)."""
+        """Changes the type of a value, for example of a list whose element type is known by now."""
         value.type = type
         self.argument_hints.empty.discard(value.id)
         self._done(lib.uh_value_set_type(self.handle, value.id, type.text.encode()))
@@ -238,7 +240,7 @@ class Builder:
         return from_text(ffi.string(text).decode())
 
     def types(self) -> set[Type]:
-        """The types of all values."""
+        """Returns the types of all values."""
         return {value.type for value in self._values.values()}
 
     def text(self, with_source: bool = False) -> str:
@@ -261,7 +263,7 @@ class Builder:
 
 
 class Node:
-    """A node of the graph, while it is made."""
+    """A node of the graph under construction."""
 
     def __init__(self, builder: Builder, number: int) -> None:
         self.builder = builder
@@ -269,7 +271,7 @@ class Node:
         self.outputs: list[SimpleValue] = []
 
     def add_output(self, type: Type, name: str = "") -> SimpleValue:
-        """One more result."""
+        """Adds a result."""
         builder = self.builder
         value_id = lib.uh_node_add_output(builder.handle, self.id, type.text.encode())
         value = builder._value(builder._number(value_id), type)
@@ -278,11 +280,11 @@ class Node:
         return value
 
     def add_block(self) -> int:
-        """A block within."""
+        """Adds a block."""
         return self.builder._number(lib.uh_node_add_block(self.builder.handle, self.id))
 
     def set(self, name: str, value: Any) -> Node:
-        """An attribute."""
+        """Sets an attribute."""
         slot, alive = constant_value(value)
         builder = self.builder
         done = lib.uh_node_set_attribute(builder.handle, self.id, name.encode(), slot)
@@ -291,7 +293,7 @@ class Node:
         return self
 
     def set_types(self, name: str, types: Sequence[Type]) -> Node:
-        """An attribute that is a list of types."""
+        """Sets an attribute that is a list of types."""
         names = [ffi.new("char[]", type.text.encode()) for type in types]
         builder = self.builder
         done = lib.uh_node_set_types(

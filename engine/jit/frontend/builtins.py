@@ -1,4 +1,4 @@
-"""Python's own functions, and the words of `engine.jit`, as the compiler knows them."""
+"""Compilation of Python's builtin functions and the special forms of `engine.jit`."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def _device(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
     return PythonValue(device(*arguments), True)
 
 
-# ---- words of engine.jit
+# ---- special forms of engine.jit
 
 
 @rule(decorators.annotate)
@@ -433,7 +433,7 @@ def _not_supported(
 
 for _object, _instead in _NOT_SUPPORTED.items():
     RULES[_object] = _not_supported(f"Python's {getattr(_object, '__name__', '')}", _instead)
-# What has no operator.
+# Functions without an operator.
 for _object in (can_cast, promote_types, result_type, gradient):
     RULES[_object] = _not_supported(
         f"engine.{_object.__name__}", "call it outside, and pass what it gives as an argument"

@@ -1,4 +1,4 @@
-"""Calls: which thing is called, and its arguments matched with its parameters."""
+"""Calls: resolution of the callee, and matching of arguments with parameters."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _callee(c: Context, tree: ast.expr) -> SugaredValue:
 def call(
     c: Context, tree: ast.Call, callee: SugaredValue, hint: Type | None = None
 ) -> SugaredValue:
-    """The result of calling something."""
+    """Compiles a call."""
     match callee:
         case ConditionalCallee():
             return _call_either(c, tree, callee)
@@ -85,7 +85,7 @@ def call(
 
 
 def _call_either(c: Context, tree: ast.Call, callee: ConditionalCallee) -> SugaredValue:
-    """`(f if test else g)(x)` as `f(x) if test else g(x)`."""
+    """Compiles `(f if test else g)(x)` as `f(x) if test else g(x)`."""
     first = ast.copy_location(ast.Call(callee.body, tree.args, tree.keywords), tree)
     second = ast.copy_location(ast.Call(callee.orelse, tree.args, tree.keywords), tree)
     return expression(c, ast.copy_location(ast.IfExp(callee.test, first, second), tree))
@@ -110,7 +110,8 @@ def _call_known(c: Context, tree: ast.Call, callee: Any, hint: Type | None) -> S
 
 
 def _call_text_method(c: Context, tree: ast.Call, method: BuiltinMethodType) -> SugaredValue:
-    """A method of a text that is known: known too when its arguments are, in the engine's source."""
+    """Compiles a method of a constant string; in the engine's source with constant arguments the result is
+    constant too."""
     args = [expression(c, arg) for arg in tree.args]
     constants = [arg.constant if isinstance(arg, SimpleValue) else MISSING for arg in args]
     if (
@@ -125,13 +126,14 @@ def _call_text_method(c: Context, tree: ast.Call, method: BuiltinMethodType) -> 
 
 
 def call_operator(c: Context, tree: ast.AST, name: str, arguments: Arguments) -> SimpleValue:
-    """An operator or builtin by name."""
+    """Compiles a call of an operator or builtin by name."""
     args, options = arguments.values(tree)
     return c.builder.call(tree, name, args, options)
 
 
 def call_python(c: Context, tree: ast.Call, fn: Any, arguments: Arguments) -> SugaredValue:
-    """A Python function: an operator of the engine, or compiled from its source."""
+    """Compiles a call of a Python function: an operator of the engine, or a function compiled from its
+    source."""
     mark = decorators.modifier_of(fn)
     if mark in ("ignore", "unused"):
         return call_ignored(c, tree, fn, mark, arguments)
@@ -149,7 +151,7 @@ def call_python(c: Context, tree: ast.Call, fn: Any, arguments: Arguments) -> Su
         try:
             return call_compiled(c, tree, fn, Arguments(c, args, dict(options)))
         except CompileError:
-            pass  # the error says that no operator fits
+            pass  # raises the error that no overload matches
         raise
 
 
@@ -171,7 +173,7 @@ _TENSOR_CASTS = {
 
 
 def call_method(c: Context, tree: ast.Call, callee: MethodValue) -> SugaredValue:
-    """A method of a value: an operator or builtin of that name."""
+    """Compiles a method call on a value as the operator or builtin of that name."""
     owner, name = callee.owner, callee.name
     if name == "sort" and owner.type.kind == "List":
         reject_key(c, tree, name)
@@ -191,7 +193,7 @@ def call_method(c: Context, tree: ast.Call, callee: MethodValue) -> SugaredValue
         args[-1] = c.fitted(tree, args[-1], owner.type.inner[-1])
     operator = operators.SAME.get(name, name) if owner.type == TENSOR else name
     of_dtype = len(args) == 2 and isinstance(args[1].constant, dtypes.dtype)
-    if owner.type == TENSOR and name == "view" and of_dtype:  # an int in the graph, but no size
+    if owner.type == TENSOR and name == "view" and of_dtype:  # an int in the graph, but not a size
         args, options = args[:1], {"dtype": args[1]}
     try:
         return c.builder.call(tree, f"aten::{operator}", args, options)
@@ -201,7 +203,7 @@ def call_method(c: Context, tree: ast.Call, callee: MethodValue) -> SugaredValue
             try:
                 return call_compiled(c, tree, fallback, Arguments(c, args, dict(options)))
             except CompileError:
-                pass  # the error says that no operator fits
+                pass  # raises the error that no overload matches
         raise
 
 
@@ -219,7 +221,8 @@ def reject_key(c: Context, tree: ast.Call, name: str) -> None:
 
 
 def _hint_arguments(arguments: Arguments, owner: Type) -> None:
-    """`xs.append([])`: what is put into a container has its type."""
+    """Compiles list and dict displays, as in `xs.append([])`, with the container's element type as the expected
+    one."""
     for i, argument in enumerate(arguments.args):
         if isinstance(argument, (ast.List, ast.Dict)) and owner.inner:
             arguments.args[i] = value(arguments.c, argument, owner.inner[-1])
@@ -228,7 +231,7 @@ def _hint_arguments(arguments: Arguments, owner: Type) -> None:
 def call_ignored(
     c: Context, tree: ast.AST, fn: Any, mark: str, arguments: Arguments
 ) -> SimpleValue:
-    """A function that stays Python; one that is `unused` raises."""
+    """Compiles a call of an `@ignore`d function; one marked `unused` raises."""
     parameters, returns = c.signature(fn)
     inputs = match(c, tree, fn.__name__, parameters, arguments)
     if mark == "unused":
@@ -285,7 +288,7 @@ def _at_compile_time(c: Context, fn: Any, arguments: Arguments) -> SugaredValue 
         answer = fn(
             *constants[:count], **dict(zip(arguments.options, constants[count:], strict=True))
         )
-    except Exception:  # it is raised where the program comes to the call, if it does
+    except Exception:  # raised when the program runs the call
         return None
     plain = isinstance(answer, (tuple, list)) and all(map(can_be_constant, answer))
     return PythonValue(answer, True) if plain or can_be_constant(answer) else None
@@ -363,7 +366,7 @@ def cast(c: Context, tree: ast.Call, to: type) -> SimpleValue:
 
 
 def exception_of(c: Context, tree: ast.expr) -> tuple[SimpleValue, str]:
-    """The message of a raised exception, and its class's name."""
+    """Returns the message and the class name of a raised exception."""
     class_tree = tree.func if isinstance(tree, ast.Call) else tree
     sugared = expression(c, class_tree)
     python_class = sugared.object if isinstance(sugared, PythonValue) else None
@@ -385,7 +388,7 @@ def exception_of(c: Context, tree: ast.expr) -> tuple[SimpleValue, str]:
 
 
 def annotated(c: Context, tree: ast.expr, annotation: Any) -> Type:
-    """The type that an expression of the program names."""
+    """Returns the type that an expression of the program names."""
     try:
         return from_object(annotation)
     except TypeError as error:

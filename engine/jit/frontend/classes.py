@@ -1,6 +1,6 @@
 """The program's classes: attributes that `__init__` sets, methods, operators on their objects.
 
-An object is a value of the graph, of the type `__torch__.Pair`. Its class is compiled where a program
+An object is a value of the graph of type `__torch__.Pair`. Its class is compiled where a program
 first names it: `__init__` sets the attributes and their types, then all methods follow.
 """
 
@@ -40,12 +40,12 @@ NO_CLASS_METHODS = (
 
 
 class ScriptClass:
-    """One class: its type, and what is compiled of it. The Python class keeps it."""
+    """One class: its type and its compiled members. The Python class holds a reference to it."""
 
-    plain = True  # a program makes objects of it; modules.ModuleClass is the other kind
+    plain = True  # a program can create objects of it, unlike modules.ModuleClass
 
     def __init__(self, python: type) -> None:
-        self.python = python  # which keeps this in turn
+        self.python = python  # which refers back to this
         self.name = free_name(class_name(python))
         self.type = Type("class", (), self.name, (), python.__name__)
         self.native = NativeClass(lib.uh_class_new(self.name.encode()))
@@ -58,7 +58,7 @@ class ScriptClass:
         CLASSES[self.name] = self
 
     def compile(self) -> None:
-        """`__init__`, then everything else. Raises: CompileError."""
+        """Compiles `__init__`, then the other members. Raises: CompileError."""
         if "__init__" in vars(self.python):
             self.method(None, None, "__init__")
         for name, member in list(vars(self.python).items()):
@@ -66,13 +66,13 @@ class ScriptClass:
                 self._property(None, None, name, member)
             elif inspect.isfunction(member) and not (
                 decorators.modifier_of(member) or dataclass_methods.is_written(member)
-            ):  # what a dataclass wrote is compiled when a program calls it
+            ):  # methods that a dataclass generated are compiled when a program calls them
                 self.method(None, None, name)
 
     # ---- attributes
 
     def attribute(self, c: Context, tree: ast.AST, owner: SimpleValue, name: str) -> SugaredValue:
-        """`object.name`."""
+        """Compiles `object.name`."""
         if name in self.attributes:
             node = c.builder.node(tree, "prim::GetAttr", [owner], [self.attributes[name]])
             node.set("name", name)
@@ -110,7 +110,7 @@ class ScriptClass:
         value: SimpleValue,
         declared: Type | None,
     ) -> None:
-        """`object.name = given`; in `__init__` this is what makes attributes."""
+        """Compiles `object.name = value`; in `__init__` this adds attributes."""
         name = tree.attr
         member = inspect.getattr_static(self.python, name, None)
         if isinstance(member, property) and name not in self.attributes:
@@ -170,7 +170,7 @@ class ScriptClass:
         return inspect.isfunction(vars(self.python).get(name))
 
     def create(self, c: Context, tree: ast.AST, arguments: Arguments) -> SimpleValue:
-        """`Pair(...)`."""
+        """Compiles `Pair(...)`."""
         inputs: list[SimpleValue] = []
         if "__init__" in vars(self.python):
             parameters = self.method(c, tree, "__init__").parameters[1:]
@@ -185,7 +185,7 @@ class ScriptClass:
     def call(
         self, c: Context, tree: ast.AST, owner: SimpleValue, name: str, arguments: Arguments
     ) -> SugaredValue:
-        """`object.name(...)`."""
+        """Compiles `object.name(...)`."""
         member = inspect.getattr_static(self.python, name, None)
         if not inspect.isfunction(member) or not _has_source(member):
             raise c.fail(
@@ -282,7 +282,7 @@ class ScriptClass:
         )
 
     def _add(self, name: str, compiled: CompiledFunction) -> None:
-        """A method, known to the core from now on: graphs that call it are verified."""
+        """Adds a method to the class in the core, so that graphs that call it can be verified."""
         self.methods[name] = compiled
         function = native_function(compiled).handle
         if lib.uh_class_add_method(self.handle, name.encode(), function) < 0:
@@ -312,8 +312,8 @@ def known_class(python: type) -> ScriptClass | None:
 
 
 def script_class(python: type) -> ScriptClass:
-    """Returns a class, compiled at its first use. Raises: CompileError; UnknownType for a class that is
-    none of the language."""
+    """Returns a class, compiled at its first use. Raises: CompileError; UnknownType for a class that
+    cannot be compiled."""
     compiled_class = known_class(python)
     if compiled_class is None:
         reason = _why_not(python)
@@ -360,14 +360,14 @@ def _why_not(python: type) -> str:
 
 
 def class_type(python: type) -> Type:
-    """The type of a class's objects."""
+    """Returns the type of a class's objects."""
     return script_class(python).type
 
 
 def compile_class(python: type) -> type:
     """Implements `jit.script(cls)`: compiles the class and returns it unchanged.
 
-    Raises: CompileError; NotSupportedError for a class that is none of the language.
+    Raises: CompileError; NotSupportedError for a class that cannot be compiled.
     """
     try:
         from_object(python)

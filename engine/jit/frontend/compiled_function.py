@@ -18,7 +18,7 @@ class CompiledFunction:
     """A function as a graph; see the package's documentation."""
 
     name: str
-    display_name: str  # without what makes `name` unique
+    display_name: str  # `name` without its unique suffix
     graph: int
     parameters: tuple[Parameter, ...]
     type: Type  # of the result
@@ -26,8 +26,8 @@ class CompiledFunction:
     fn: Callable[..., Any]
     calls: dict[str, CompiledFunction] = field(default_factory=dict)
     ignored: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    native: Any = None  # the function of the core, once it is made
-    classes: tuple[Any, ...] = ()  # and Enums that its values are of
+    native: Any = None  # the function of the core, once it is created
+    classes: tuple[Any, ...] = ()  # and the Enums of its values
 
     @property
     def returns(self) -> str:
@@ -36,7 +36,7 @@ class CompiledFunction:
 
     @property
     def defaults(self) -> tuple[Any, ...]:
-        """Values of the parameters from the end that need not be given."""
+        """Default values of the last parameters."""
         defaults: list[Any] = []
         for parameter in reversed(self.parameters):
             if not parameter.has_default:

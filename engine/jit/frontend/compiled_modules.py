@@ -1,5 +1,5 @@
-"""Modules that were traced or loaded, inside of modules that are scripted: the core has their classes
-and methods, and Python knows no more of them than their types."""
+"""Traced or loaded modules inside of scripted modules: the core has their classes and methods, Python
+only the types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from engine.jit.types.type_parser import from_text
 
 
 class ReadyClass(ModuleClass):
-    """The class of a module that needs no compiling any more; `module` is one of its objects."""
+    """The class of a module that is compiled already; `module` is one of its objects."""
 
     def __init__(self, module: ScriptModule) -> None:
         native = NativeClass.of(module._script_object)
@@ -51,7 +51,8 @@ class ReadyClass(ModuleClass):
     def call(
         self, c: Context, tree: ast.AST, owner: ModuleValue, name: str, arguments: Arguments
     ) -> SugaredValue:
-        """`module(...)` and `module.name(...)`: a method of the core, with the types it has."""
+        """Compiles `module(...)` and `module.name(...)` as a call of the core's method, with its
+        types."""
         table = self._table(c, tree, owner, name, len(arguments.args))
         if table is not None:
             return table
@@ -68,7 +69,7 @@ class ReadyClass(ModuleClass):
         return call_method(c, tree, owner, name, inputs, _type(result.type()))
 
     def _method_parameters(self, method: NativeFunction, name: str) -> list[Parameter]:
-        """The method's parameters without the module itself."""
+        """Returns the method's parameters without `self`."""
         parameters = []
         inputs = method.graph.inputs()[1:]
         python_parameters = self.module._signatures[name].parameters.values()
@@ -86,10 +87,10 @@ class ReadyClass(ModuleClass):
 
 @class_of.register
 def _(module: ScriptModule) -> ModuleClass:
-    """The class of a module that is compiled already."""
+    """Returns the class of a module that is compiled already."""
     return CLASSES.get(module._script_class) or ReadyClass(module)
 
 
 def _type(text: str) -> Type:
-    """A type without what a trace saw of tensors."""
+    """Returns a type without the tensor properties that a trace recorded."""
     return from_text(c_string(lib.uh_type_plain(text.encode())))

@@ -1,4 +1,4 @@
-"""Dataclasses: the methods that Python wrote for them, as source that can be compiled."""
+"""Dataclasses: source for the methods that Python generated without any."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.jit.frontend.source import Source
 
-_WRITTEN = ("__init__", "__eq__")  # those that can be
+_WRITTEN = ("__init__", "__eq__")  # the methods that can be generated
 
 
 def is_written(fn: Callable[..., Any]) -> bool:
@@ -23,7 +23,7 @@ def can_be_written(name: str) -> bool:
 
 
 def why_not(python: type) -> str:
-    """Why a class cannot be compiled for what its fields are; "" for every other class."""
+    """Returns the reason why a dataclass's fields prevent compilation; "" if they do not."""
     fields = dataclasses.fields(python) if dataclasses.is_dataclass(python) else ()
     for field in fields:
         if field.default_factory is not dataclasses.MISSING:
@@ -35,7 +35,7 @@ def why_not(python: type) -> str:
 
 
 def source_of_method(python: type, name: str) -> tuple[Source, dict[str, Any]]:
-    """The source of a method, and what the names in its annotations mean."""
+    """Returns the source of a method, and the namespace of its annotations."""
     fields = dataclasses.fields(python)
     try:
         file = inspect.getsourcefile(python) or "<unknown>"

@@ -16,7 +16,7 @@ Made = TypeVar("Made", bound=Callable[..., Any])
 _EXPRESSIONS: dict[type[ast.AST], Callable[[Context, Any, Type | None], SugaredValue]] = {}
 _STATEMENTS: dict[type[ast.AST], Callable[[Context, Any], Exit]] = {}
 
-# Of Python, but not of the language: what it is called, and what to write instead.
+# Unsupported syntax of Python: its name, and what to write instead.
 _NOT_SUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Lambda: ("Lambda aren't supported", "define a function with `def` and call it by name"),
     ast.Yield: ("Yield aren't supported", "append to a list and return it"),
@@ -112,7 +112,7 @@ class Keyword(ast.AST):
 
 
 def expression(c: Context, tree: ast.expr, hint: Type | None = None) -> SugaredValue:
-    """Compiles an expression; `hint` is the type that is wanted, for `[]`, `{}` and None."""
+    """Compiles an expression; `hint` is the expected type, for `[]`, `{}` and None."""
     compile_expression = _EXPRESSIONS.get(type(tree))
     if compile_expression is None:
         reject_node(c, tree)
@@ -126,7 +126,7 @@ def value(c: Context, tree: ast.expr, hint: Type | None = None) -> SimpleValue:
 
 
 def statement(c: Context, tree: ast.stmt) -> Exit:
-    """Compiles a statement; says how it ends."""
+    """Compiles a statement and returns how it ends."""
     compile_statement = _STATEMENTS.get(type(tree))
     if compile_statement is None:
         reject_node(c, tree)

@@ -1,8 +1,8 @@
-"""Names of the function that is being compiled: what each stands for, block by block.
+"""The names of the function that is being compiled and their values, block by block.
 
-A block of an `if` or a loop has its own frame. A name that an outer frame has keeps that
-frame's type; one that is new in the block is known outside only when every path made it, with one
-type. Refinement (`x is not None`) puts the name into the block's frame with the narrower type.
+A block of an `if` or a loop has its own frame. A name of an outer frame keeps that frame's type; one
+that is new in the block is visible outside only if every path assigned it, with one type. Refinement (`x
+is not None`) puts the name into the block's frame with the narrower type.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Variable:
 
     value: SugaredValue
     type: Type | None  # None: not a value of the graph
-    refined: bool = False  # put there by a condition, not by the program
+    refined: bool = False  # assigned by a refinement, not by the program
 
 
 class EnvironmentFrame:
@@ -51,10 +51,10 @@ class EnvironmentFrame:
         self.block = block
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.names: dict[str, Variable] = {}
-        self.lost: dict[str, str] = {}  # names that not every path made, and why
+        self.lost: dict[str, str] = {}  # names that not every path assigned, and the reason
 
     def find(self, name: str) -> Variable | None:
-        """The variable of a name, from here outwards."""
+        """Returns the variable of a name, searching from the innermost frame outwards."""
         frame: EnvironmentFrame | None = self
         while frame is not None:
             if name in frame.names:
@@ -63,7 +63,8 @@ class EnvironmentFrame:
         return None
 
     def why_lost(self, name: str) -> str:
-        """Why a name that the program assigned is not known here; "" when it did not."""
+        """Returns the reason why an assigned name is not visible here; "" if the program did not assign
+        it."""
         frame: EnvironmentFrame | None = self
         while frame is not None:
             if name in frame.lost:
@@ -78,14 +79,14 @@ class ExitTarget:
 
     parent: ExitTarget | None = None
     loop: Any = None  # loops.Body
-    opened: int = 0  # of the contexts of `with`, those that are around it
+    opened: int = 0  # the number of `with` contexts around it
 
 
 @dataclass
 class Exit:
-    """The end of a block. `way`: falls, exits, throws, or might (then `flag` says whether it did).
+    """The end of a block. `way`: falls, exits, throws, or might (`flag` is then true if it exited).
 
-    `values` are what the target gets, made in this block.
+    `values` are passed to the target; they are defined in this block.
     """
 
     way: str
@@ -98,7 +99,7 @@ THROWS = Exit("throws")
 
 
 class Context:
-    """One function on its way to a graph."""
+    """The state of one function's compilation."""
 
     def __init__(
         self,
@@ -116,16 +117,16 @@ class Context:
         self.frame = EnvironmentFrame(None, builder.block)
         self.returns: Type | None = None  # declared, or of the first `return`
         self.declared = False
-        # What carries a result out of loops and branches: it gets the type of the result, which is
-        # known when the last `return` has been seen.
+        # The Values that carry a result out of loops and branches. They get the result's type once the
+        # last `return` is compiled.
         self.carrying: list[SimpleValue] = []
         self.target = ExitTarget()
-        self.opened: tuple[Callable[[ast.AST], None], ...] = ()  # of `with`: how each is left
+        self.opened: tuple[Callable[[ast.AST], None], ...] = ()  # the exits of `with` contexts
         self.calls: dict[str, CompiledFunction] = {}
         self.ignored: dict[str, Callable[..., Any]] = {}
 
     def annotation(self, tree: ast.expr) -> Type:
-        """The type that an annotation names."""
+        """Returns the type that an annotation names."""
         raise NotImplementedError
 
     def comment_type(self, tree: ast.stmt) -> Type | None:
@@ -137,7 +138,7 @@ class Context:
         raise NotImplementedError
 
     def fail(self, tree: ast.AST, message: str, instead: str = "") -> Any:
-        """Raises CompileError with the place."""
+        """Raises CompileError at a source range."""
         fail(self.source, tree, message, instead)
 
     @contextmanager
@@ -159,7 +160,7 @@ class Context:
             self.frame = frame.parent
 
     def close(self, tree: ast.AST, around: int = 0) -> None:
-        """Leaves the contexts of `with` that a `return`, `break` or `continue` leaves."""
+        """Emits the exits of the `with` contexts that a `return`, `break` or `continue` leaves."""
         for leave in reversed(self.opened[around:]):
             leave(tree)
 
@@ -167,7 +168,7 @@ class Context:
 
     @property
     def returns_so_far(self) -> Type:
-        """The type of the results seen until now."""
+        """Returns the type of the results seen so far."""
         return self.returns or TENSOR
 
     def no_result(self, tree: ast.AST) -> SimpleValue:
@@ -177,7 +178,7 @@ class Context:
         return uninitialized
 
     def retype_results(self) -> None:
-        """Gives everything that carries a result its type, at the end of the function."""
+        """Sets the type of all Values that carry a result, at the end of the function."""
         for value in self.carrying:
             if value.type != self.returns_so_far:
                 self.builder.retype(value, self.returns_so_far)
@@ -187,7 +188,7 @@ class Context:
     def assign(
         self, tree: ast.AST, name: str, value: SugaredValue, declared: Type | None = None
     ) -> None:
-        """`name = value`."""
+        """Binds a name: `name = value`."""
         value = self._storable(tree, value)
         if not isinstance(value, SimpleValue):
             self.frame.names[name] = Variable(value, None)
@@ -202,7 +203,7 @@ class Context:
         current = self.frame.names.get(name)
         declared_type = declared or value.type
         if self.inside_engine and outer is not None and outer.type == NONE:
-            outer = None  # `x = None` before an `if` that gives it something
+            outer = None  # `x = None` before an `if` that assigns another value
         if outer is not None and outer.type is not None:
             if not is_subtype(value.type, outer.type):
                 self._wrong_type(tree, name, outer.type, value.type)
@@ -218,7 +219,8 @@ class Context:
         self.frame.names[name] = Variable(value, declared_type)
 
     def _storable(self, tree: ast.AST, value: SugaredValue) -> SugaredValue:
-        """Constants and tuples become values of the graph; functions and modules stay what they are."""
+        """Converts constants and tuples to values of the graph; returns functions and modules
+        unchanged."""
         if isinstance(value, SimpleValue):
             return self.as_value(tree, value)
         if isinstance(value, PythonValue) and value.constant and can_be_constant(value.object):
@@ -238,7 +240,7 @@ class Context:
         )
 
     def refine(self, tree: ast.AST, refinements: Refinements) -> None:
-        """Names whose type a condition has made narrower, from here on."""
+        """Narrows the types of names in this frame, as a condition implies."""
         for name, type in refinements.items():
             variable = self.frame.find(name)
             if variable is None or not isinstance(variable.value, SimpleValue):
@@ -253,7 +255,7 @@ class Context:
             self.frame.names[name] = Variable(cast, type, refined=True)
 
     def names(self) -> list[str]:
-        """The names that are known here."""
+        """Returns the names that are visible here."""
         names: list[str] = []
         frame: EnvironmentFrame | None = self.frame
         while frame is not None:
@@ -262,7 +264,7 @@ class Context:
         return names
 
     def declared_type(self, name: str) -> Type | None:
-        """The widest type that a name may be assigned: before the refinements."""
+        """Returns the type of a name without refinements, which an assignment must match."""
         type, frame = None, self.frame
         inner: EnvironmentFrame | None = frame
         while inner is not None:
@@ -276,7 +278,7 @@ class Context:
     # ---- expressions as values
 
     def as_value(self, tree: ast.AST, sugared: SugaredValue) -> SimpleValue:
-        """A value of the graph. Raises: CompileError for what is none."""
+        """Converts to a value of the graph. Raises: CompileError if that is not possible."""
         if isinstance(sugared, SimpleValue):
             return self.builder.constant(tree, None) if sugared.id == NOTHING else sugared
         if isinstance(sugared, PythonValue):
@@ -299,7 +301,7 @@ class Context:
         raise self.fail(tree, f"{word} cannot be used as a value")
 
     def fitted(self, tree: ast.AST, value: SimpleValue, expected: Type) -> SimpleValue:
-        """Converts a number from `item()` to the expected float or int, also within a tuple."""
+        """Converts a number from `item()` to the expected float or int, also inside a tuple."""
         if value.type == SCALAR and expected in (FLOAT, INT):
             return self.builder.call(tree, f"aten::{expected.kind.capitalize()}", [value])
         inner = expected.inner

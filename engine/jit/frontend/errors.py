@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from engine.jit.frontend.source import Source
 
-_CONTEXT = 3  # lines of the program shown above the one that is meant
+_CONTEXT = 3  # lines of the program shown above the failing one
 
 
 class CompileError(RuntimeError):
-    """The program is in the language, but wrong: types that do not fit, names that are not there."""
+    """The program is invalid TorchScript: mismatched types, unknown names."""
 
 
 class NotSupportedError(CompileError):
@@ -20,11 +20,11 @@ class NotSupportedError(CompileError):
 
 
 class CallError(CompileError):
-    """No operator of that name takes these arguments."""
+    """No overload of the operator accepts these arguments."""
 
 
 def source_excerpt(source: Source, tree: ast.AST) -> str:
-    """The file, the line and the lines before it, with carets under the expression."""
+    """Returns the file, the line and the lines before it, with carets under the expression."""
     span = source.span(tree)
     lines = source.lines
     at = span.line - source.first_line
@@ -52,11 +52,11 @@ def fail(
 
 
 def located_message(source: Source, tree: ast.AST, message: str, hint: str = "") -> str:
-    """The text of an error: the message, the source with carets, and the hint on its own line."""
+    """Formats an error: the message, the source with carets, and the hint on its own line."""
     last = f"\n{hint}" if hint else ""
     return f"\n{message}:\n{source_excerpt(source, tree)}{last}"
 
 
 def not_supported(source: Source, tree: ast.AST, message: str, hint: str) -> NoReturn:
-    """Raises NotSupportedError: this is Python, but not of the subset."""
+    """Raises NotSupportedError for Python that cannot be compiled."""
     fail(source, tree, message, f"Hint: {hint}", NotSupportedError)

@@ -1,9 +1,9 @@
 """Sequences of statements, and `if`: an early exit becomes outputs of its block.
 
 SSA blocks have one end. After an `if` one branch of which ends with `return`, `break` or `continue`,
-the following statements move into the other branch; for a deeper exit, the `if` returns
-a flag, and the following statements are guarded by another `if`. What the function (or the
-loop's body) ends with goes out as results of these.
+the following statements move into the other branch; for a deeper exit, the `if` returns a flag, and
+the following statements are guarded by another `if`. The values that the function (or the loop's
+body) ends with become results of these.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class ExitStep:
 
 Step: TypeAlias = ast.stmt | ExitStep | Callable[[], Exit]
 _ENDS = frozenset(("exits", "throws"))
-# Statements that are several steps, after which the rest of the block follows: with_statements.py.
+# Statements that are split into several steps of the block: see with_statements.py.
 _FLATTENED: dict[type, Callable[[Context, Any], list[Step]]] = {}
 Flattener = TypeVar("Flattener", bound=Callable[..., list[Step]])
 
 
 def flattens(kind: type[ast.stmt]) -> Callable[[Flattener], Flattener]:
-    """Registers the function that makes steps of a kind of statement."""
+    """Registers the function that splits a kind of statement into steps."""
 
     def register(flattener: Flattener) -> Flattener:
         _FLATTENED[kind] = flattener
@@ -96,7 +96,7 @@ def _is_endless(step: Step) -> bool:
 
 
 def run(c: Context, steps: Sequence[Step]) -> Exit:
-    """Compiles statements into the block at hand."""
+    """Compiles statements into the current block."""
     for i, step in enumerate(steps):
         remainder = steps[i + 1 :]
         if type(step) in _FLATTENED:
@@ -162,7 +162,7 @@ def _if(c: Context, tree: ast.If, remainder: Sequence[Step]) -> tuple[Exit, bool
 
 
 class _Header(ast.AST):
-    """`if`, its condition and its branches; nodes that belong to all of it."""
+    """An `if` with its condition and branches; nodes for the whole statement get its source range."""
 
     def __init__(self, tree: ast.If) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ def branches(
     body: Callable[[], Exit],
     orelse: Callable[[], Exit],
 ) -> Exit:
-    """prim::If with what its branches assign and end with as results."""
+    """Adds a prim::If; its results are the names that the branches assign and their exit values."""
     node = c.builder.node(tree, "prim::If", [test], [])
     blocks = [node.add_block(), node.add_block()]
     frames, exits = [], []
@@ -211,7 +211,7 @@ def branches(
 
 
 class _Join:
-    """The end of an `if`: results of its node, and names in the frame around it."""
+    """The join after an `if`: results of its node, and names in the enclosing frame."""
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class _Join:
         self.returned: list[list[SimpleValue]] = [[], []]
 
     def join(self) -> Exit:
-        """Adds the results; how the `if` ends."""
+        """Adds the results, and returns how the `if` ends."""
         ways = set(self.ways)
         if ways == {"throws"}:
             self._finish([])
@@ -336,7 +336,7 @@ class _Join:
             type = unify(graph_values[0].type, graph_values[1].type)
         outside = c.frame.find(name)
         if type is None and outside is not None and outside.type is not None:
-            # What the program annotated: x: Union[int, str] = 1
+            # Annotated names: x: Union[int, str] = 1
             fit = all(is_subtype(graph_value.type, outside.type) for graph_value in graph_values)
             type = outside.type if fit else None
         if type is None:

@@ -44,7 +44,7 @@ BINARY = {
     ast.RShift: "aten::__rshift__",
 }
 
-# What classes call them.
+# The methods that classes define for them.
 METHODS = {
     ast.Add: "add",
     ast.Sub: "sub",
@@ -96,7 +96,7 @@ def _defined_before(lost: str) -> str:
 
 @compiles(ast.NamedExpr)
 def _named(c: Context, tree: ast.NamedExpr, hint: Type | None) -> SugaredValue:
-    """`(name := value)`, in the engine's own source alone."""
+    """Compiles `(name := value)`, which only the engine's own source may use."""
     if not c.inside_engine:
         reject_node(c, tree)
     sugared = expression(c, tree.value, hint)
@@ -134,7 +134,7 @@ def _binary(c: Context, tree: ast.BinOp, hint: Type | None) -> SugaredValue:
 def binary(
     c: Context, tree: ast.AST, op: ast.operator, left: SimpleValue, right: SimpleValue
 ) -> SimpleValue:
-    """`left op right`, by the types of the two."""
+    """Compiles `left op right` by the types of both."""
     name = BINARY[type(op)]
     done = operated(c, tree, left, f"__{METHODS[type(op)]}__", [right])
     if done is not None:
@@ -168,7 +168,7 @@ def _percent(c: Context, tree: ast.AST, left: SimpleValue, right: SimpleValue) -
 def _number_and_tensor(
     c: Context, tree: ast.AST, op: ast.operator, name: str, number: SimpleValue, tensor: SimpleValue
 ) -> SimpleValue:
-    """`2 - x` as PyTorch does it: operators take the Tensor first."""
+    """Compiles `2 - x` as PyTorch does: operators take the Tensor first."""
     builder = c.builder
     if isinstance(op, (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)):
         return builder.call(tree, name, [tensor, number])
@@ -235,7 +235,7 @@ def _list(c: Context, tree: ast.List, hint: Type | None) -> SugaredValue:
 
 
 def _spread_list(c: Context, tree: ast.List, element: Type | None) -> SimpleValue:
-    """`[a, *xs, b]`: lists one after the other."""
+    """Compiles `[a, *xs, b]` as a concatenation of lists."""
     spread_list: SimpleValue | None = None
     run: list[SimpleValue] = []
 
@@ -265,7 +265,7 @@ def _spread_list(c: Context, tree: ast.List, element: Type | None) -> SimpleValu
 def make_list(
     c: Context, tree: ast.AST, values: list[SimpleValue], element: Type | None = None
 ) -> SimpleValue:
-    """prim::ListConstruct; the elements have one type."""
+    """Adds a prim::ListConstruct, whose elements have one type."""
     element_type = element or (values[0].type if values else TENSOR)
     empty = element is None and not values
     for element_value in values:
@@ -317,7 +317,7 @@ def _dict(c: Context, tree: ast.Dict, hint: Type | None) -> SugaredValue:
 
 
 def check_key(c: Context, tree: ast.AST, key: Type) -> None:
-    """Refuses keys that no dictionary has."""
+    """Rejects keys of a type that dictionaries cannot have."""
     reason, _, instead = wrong_key(key).partition(". Hint: ")
     if reason:
         c.fail(tree, reason, f"Hint: {instead}")
@@ -332,7 +332,7 @@ def _f_string(c: Context, tree: ast.JoinedStr, hint: Type | None) -> SugaredValu
     for part in tree.values:
         if isinstance(part, ast.Constant):
             piece = str(part.value)
-            braces = "{" in piece or "}" in piece  # no place for a value, whatever it looks like
+            braces = "{" in piece or "}" in piece  # literal braces, not a field
             if braces:
                 args.append(c.builder.constant(part, piece))
             text += "{}" if braces else piece

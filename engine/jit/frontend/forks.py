@@ -20,7 +20,7 @@ GENERICS[futures.Future] = future_of
 
 
 class _Evaluated(ast.expr):
-    """An expression of the program that was compiled before, in another block."""
+    """An expression that was compiled earlier, in another block."""
 
     def __init__(self, sugared: SugaredValue) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ def _evaluated(c: Context, tree: _Evaluated, hint: Type | None) -> SugaredValue:
 
 
 def _before(c: Context, tree: ast.expr) -> ast.expr:
-    """An argument, known outside of the call; a list or dictionary gets its type in the call."""
+    """Compiles an argument before the call; an empty list or dictionary gets its type in the call."""
     if isinstance(tree, (ast.List, ast.Dict, ast.Starred)):
         return tree
     return ast.copy_location(_Evaluated(expression(c, tree)), tree)

@@ -1,4 +1,5 @@
-"""A Python function as a graph: its signature, its body, its place among the functions compiled."""
+"""Compilation of a Python function to a graph: its signature, its body, and the cache of compiled
+functions."""
 
 from __future__ import annotations
 
@@ -50,14 +51,14 @@ _names = threading.Lock()
 
 
 def unique_name(name: str) -> str:
-    """The name, or the name with a number when another function has it."""
+    """Returns the name, with a number appended if another function has it."""
     with _names:
         _name_counts[name] = count = _name_counts.get(name, -1) + 1
     return f"{name}_{count}" if count else name
 
 
 class FunctionContext(Context):
-    """A Context that knows the surroundings of its function."""
+    """A Context with the surroundings of its function."""
 
     surroundings: Surroundings
 
@@ -89,8 +90,9 @@ class FunctionContext(Context):
 
 
 def _known(fn: Callable[..., Any]) -> _Known:
-    """Returns the compiled versions of a function. Those of the engine's functions are kept; those of the
-    program's only while they are in use: a CompiledFunction refers to its function, which would leak."""
+    """Returns the compiled versions of a function. Those of the engine's functions are cached for good,
+    those of the program's while they are in use: a CompiledFunction refers to its function, which would
+    leak."""
     known = _compiled.get(fn)
     if known is None:
         _compiled[fn] = known = {} if operators.in_engine(fn) else WeakValueDictionary()
@@ -112,7 +114,7 @@ def compile_function(fn: Callable[..., Any]) -> CompiledFunction:
 def compile_special(
     fn: Callable[..., Any], types: Sequence[Type], constants: Mapping[str, Any]
 ) -> CompiledFunction:
-    """Compiles a function of the engine for these types of its parameters, some of them known."""
+    """Compiles a function of the engine for these parameter types, some of them constants."""
     fn = inspect.unwrap(fn)
     key = (
         tuple(types),
@@ -149,7 +151,7 @@ def build(
     owner: ModuleClass | ScriptClass | None = None,
     full_name: str = "",
 ) -> CompiledFunction:
-    """The graph of a function, or of a method of `owner`."""
+    """Builds the graph of a function, or of a method of `owner`."""
     key = (fn, owner.name if owner else None, tuple(parameter.of for parameter in parameters))
     tree = source.function
     if key in _compiling.functions:
@@ -212,7 +214,7 @@ def _enter(
 
 
 def _object(value: SimpleValue, type: Type, module_class: Any) -> Variable:
-    """A parameter: modules exist only in the compiler, everything else is a value."""
+    """Returns the sugared value of a parameter: a module, or a value of the graph."""
     if module_class is None or module_class.plain:
         return Variable(value, type)
     return Variable(ModuleValue(value, module_class), None)
@@ -286,7 +288,7 @@ def _finish(
 
 
 def _classes_of(types: Iterable[Type]) -> tuple[Any, ...]:
-    """The classes and Enums that these types name: a compiled function holds them."""
+    """Returns the classes and Enums in these types; a compiled function keeps them alive."""
     classes: dict[str, Any] = {}
 
     def look(type: Type) -> None:
@@ -302,12 +304,12 @@ def _classes_of(types: Iterable[Type]) -> tuple[Any, ...]:
 
 
 def _bind(graph: int, name: str, callee: CompiledFunction) -> None:
-    """Gives the graph's `prim::Constant[name=...]` the function of the core."""
+    """Binds the graph's `prim::Constant[name=...]` to the function of the core."""
     if lib.uh_graph_bind(graph, name.encode(), native_function(callee).handle) < 0:
         raise_last()
 
 
-# What runs over every new graph, as PyTorch does before it shows one.
+# Passes that run on every new graph, as in PyTorch.
 CLEANUP = (
     "lower_simple_tuples",
     "fold_constant_branches",
@@ -318,6 +320,6 @@ CLEANUP = (
 
 
 def called_from(c: Context, tree: ast.AST, name: str, error: CompileError) -> CompileError:
-    """The same error, with the call that led to it."""
+    """Adds the call that led to it to an error."""
     text = f"{error}\n'{name}' is being compiled since it was called from '{c.name}'\n"
     return type(error)(text + source_excerpt(c.source, tree))

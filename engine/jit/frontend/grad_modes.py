@@ -1,4 +1,4 @@
-"""Gradient modes (`no_grad`, `enable_grad`, `inference_mode`): switched on and back, in `with` and as decorators."""
+"""Gradient modes (`no_grad`, `enable_grad`, `inference_mode`), in `with` and as decorators."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def within(c: Context, tree: ast.FunctionDef, modes: list[Any], body: list[Step]
 
 
 def modes_of(fn: Any) -> list[Any]:
-    """The modes that a function is decorated with, from the outermost on."""
+    """Returns the modes that a function is decorated with, outermost first."""
     modes = []
     while hasattr(fn, "__wrapped__"):
         code = getattr(fn, "__code__", None)
@@ -59,7 +59,7 @@ def leaving(c: Context, tree: ast.AST) -> Step:
 
 
 def switched(c: Context, tree: ast.AST, kind: type, mode: SimpleValue | bool | None) -> Leave:
-    """Switches a mode; how it is switched back."""
+    """Emits a switch of the mode, and returns the function that restores it."""
     builder = c.builder
     enabled = builder.constant(tree, mode) if isinstance(mode, bool) else mode
     switches: list[tuple[str, SimpleValue]] = []

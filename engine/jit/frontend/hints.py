@@ -1,4 +1,4 @@
-"""Hints: what to write instead, for the end of an error message."""
+"""Hints at the end of error messages: what to write instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ArgumentHints:
         self.empty: set[int] = set()  # lists and dictionaries without a declared element type
 
     def of_call(self, args: Sequence[SimpleValue]) -> str:
-        """For arguments that no operator takes."""
+        """Returns a hint for arguments that no overload accepts."""
         for arg in args:
             if arg.id in self.empty:
                 return _of_empty(args)
@@ -57,7 +57,7 @@ def _of_empty(args: Sequence[SimpleValue]) -> str:
 
 
 def of_assignment(name: str, had: Type, assigned: Type) -> str:
-    """For a name that gets a value of another type than it has."""
+    """Returns a hint for the assignment of a value of another type."""
     if had == NONE:
         return f"Hint: annotate the first assignment: {name}: Optional[{assigned}] = None"
     if had == INT and assigned == FLOAT:
@@ -66,15 +66,15 @@ def of_assignment(name: str, had: Type, assigned: Type) -> str:
 
 
 def of_optional(tree: ast.AST) -> str:
-    """For what may be None, `tree` being how the program reads it."""
-    if isinstance(tree, ast.Attribute):  # others may write to it between the question and the use
+    """Returns a hint for an optional value that `tree` reads."""
+    if isinstance(tree, ast.Attribute):  # it may be written between the check and the use
         name = f"{tree.attr} = {ast.unparse(tree)}"
         return f"Hint: assign it to a name and check that: {name}; if {tree.attr} is not None: ..."
     return "Hint: check for None first"
 
 
 def of_result(declared: Type, returned: Type) -> str:
-    """For a result of another type than is declared."""
+    """Returns a hint for a result that is not of the declared type."""
     if declared == INT and returned == FLOAT:
         return "Hint: write int(...), or // to divide, or declare float"
     if returned.kind == "Optional":

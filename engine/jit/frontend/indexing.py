@@ -1,4 +1,4 @@
-"""`x[...]`, read and assigned: of Tensors as the view operators it stands for, of containers."""
+"""`x[...]`, read and assigned: of Tensors (compiled to view operators) and of containers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from engine.jit.types.jit_type import FLOAT, INT, NONE, TENSOR, Type, list_of, o
 
 @dataclass
 class IndexedView:
-    """A part of a Tensor: a view, and Tensors that index it further (none: the view itself)."""
+    """A part of a Tensor: a view, and the Tensors that index it (none: the view itself)."""
 
     view: SimpleValue
     indices: SimpleValue | None
 
     def read(self, c: Context, tree: ast.AST) -> SimpleValue:
-        """The elements."""
+        """Reads the elements."""
         if self.indices is None:
             return self.view
         return c.builder.call(tree, "aten::index", [self.view, self.indices])
@@ -104,7 +104,7 @@ def _subscript(c: Context, tree: ast.Subscript, hint: Type | None) -> SugaredVal
 
 
 def _of_table(c: Context, tree: ast.Subscript, table: dict[Any, Any]) -> SugaredValue:
-    """A table of the engine's own source, such as its convolutions by number of dimensions."""
+    """Indexes a dict of the engine's own source, such as its convolutions by number of dimensions."""
     key = known(expression(c, tree.slice))
     if key is MISSING or key not in table:
         raise c.fail(tree, "the key of a table must be a compile time constant that is in it")
@@ -112,14 +112,14 @@ def _of_table(c: Context, tree: ast.Subscript, table: dict[Any, Any]) -> Sugared
 
 
 def known(sugared: SugaredValue) -> Any:
-    """The Python object that an expression is; MISSING for one that is found out by running."""
+    """Returns the constant value of an expression; MISSING for one that is computed at run time."""
     if isinstance(sugared, SimpleValue):
         return sugared.constant
     return getattr(sugared, "object", MISSING)
 
 
 def static_int(c: Context, tree: ast.expr) -> int:
-    """An index that has to be known without running."""
+    """Returns an index that must be a compile-time constant."""
     sugared = expression(c, tree)
     constant = (
         sugared.constant
@@ -136,7 +136,7 @@ def static_int(c: Context, tree: ast.expr) -> int:
 
 
 def static_slice(c: Context, tree: ast.Slice, count: int) -> range:
-    """The positions of a slice that has to be known without running."""
+    """Returns the positions of a slice that must be a compile-time constant."""
     parts = [
         None if bound is None else static_int(c, bound)
         for bound in (tree.lower, tree.upper, tree.step)
@@ -285,7 +285,7 @@ def _is_dots(tree: ast.expr) -> bool:
 
 
 def assign_item(c: Context, tree: ast.Subscript, source: SimpleValue) -> None:
-    """`x[...] = given`."""
+    """Compiles `x[...] = value`."""
     owner = value(c, tree.value)
     if owner.type.kind in ("List", "Dict"):
         source = c.fitted(tree, source, owner.type.inner[-1])
@@ -310,7 +310,7 @@ def assign_item(c: Context, tree: ast.Subscript, source: SimpleValue) -> None:
 
 
 def delete_item(c: Context, tree: ast.Subscript) -> None:
-    """`del x[...]`, of a list or dictionary."""
+    """Compiles `del x[...]` of a list or dictionary."""
     owner = value(c, tree.value)
     if owner.type.kind == "class" and not isinstance(tree.slice, ast.Slice):
         operated(c, tree, owner, "__delitem__", [value(c, tree.slice)])

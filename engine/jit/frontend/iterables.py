@@ -29,7 +29,7 @@ from engine.jit.types.jit_type import INT, TENSOR, list_of
 class Iterable:
     """An iterable: `count` elements that are unrolled, or `length` iterations of a loop.
 
-    `at` gives the element of a position, which is an int in the first case. Both None: no end.
+    `at` returns the element at a position, an int if unrolled. Both None: infinite.
     """
 
     count: int | None
@@ -42,13 +42,13 @@ class Iterable:
 
 
 def _known(index: SimpleValue | int) -> int:
-    """The position of an unrolled element."""
+    """Returns the position of an unrolled element."""
     assert isinstance(index, int)
     return index
 
 
 def _computed(index: SimpleValue | int) -> SimpleValue:
-    """The position of a loop, which the program computes."""
+    """Returns the position in a loop, a value of the graph."""
     assert isinstance(index, SimpleValue)
     return index
 

@@ -43,12 +43,12 @@ from engine.jit.types.jit_type import (
 
 @dataclass
 class Body:
-    """A loop's body as what `continue`, `break` and `return` leave."""
+    """The body of a loop, as the exit target of `continue`, `break` and `return`."""
 
     c: Context
-    names: list[str]  # carried along
+    names: list[str]  # loop-carried
     has_return: bool
-    go_on: Callable[[], SimpleValue]  # whether there is another round
+    go_on: Callable[[], SimpleValue]  # the condition of the next iteration
 
     def values(
         self, tree: ast.AST, go_on: SimpleValue, returned: SimpleValue | None
@@ -62,7 +62,7 @@ class Body:
         return values
 
     def current(self, tree: ast.AST) -> list[SimpleValue]:
-        """The values of the carried names here."""
+        """Returns the current values of the carried names."""
         values = []
         for name in self.names:
             variable = self.c.frame.find(name)
@@ -72,7 +72,7 @@ class Body:
 
 
 def assigned(statements: Sequence[ast.AST]) -> list[str]:
-    """The names that statements assign, sorted."""
+    """Returns the names that statements assign, sorted."""
     names = set()
     for statement in statements:
         for node in ast.walk(statement):
@@ -109,7 +109,8 @@ def _loop(
     go_on: Callable[[], SimpleValue],
     names: list[str],
 ) -> Exit:
-    """prim::Loop. `start` begins a round with its number; `go_on` asks for another one."""
+    """Adds a prim::Loop. `start` begins an iteration, given its number; `go_on` computes the condition of
+    the next one."""
     builder = c.builder
     way = leaves(tree.body)
     has_return = any(isinstance(inner, ast.Return) for inner in ast.walk(tree))
@@ -187,8 +188,8 @@ def _while(c: Context, tree: ast.While) -> Exit:
 
 
 def _there_in(c: Context, test: ast.expr) -> Refinements:
-    """Names that a round of `while x is not None` finds there, though they began as values that
-    could not be None: then the condition implied nothing before the first iteration."""
+    """Returns the refinements that `while x is not None` implies in the body for variables whose first
+    value could not be None: before the loop the condition implied none."""
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     refinements: Refinements = {}
     for part in parts:
@@ -236,7 +237,7 @@ def _for(c: Context, tree: ast.For) -> Exit:
 
 
 def _unrolled(c: Context, tree: ast.For, iterable: Iterable, count: int) -> Exit:
-    """The body once for each element."""
+    """Compiles the body once for each element."""
     for inner in _own_statements(tree.body):
         if isinstance(inner, (ast.Break, ast.Continue)):
             not_supported(
@@ -258,7 +259,7 @@ def _unrolled(c: Context, tree: ast.For, iterable: Iterable, count: int) -> Exit
 
 
 def _own_statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Lists statements and those within, without those of nested loops."""
+    """Returns statements and their substatements, without those of nested loops."""
     own = []
     for inner in body:
         own.append(inner)

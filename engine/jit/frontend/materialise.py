@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def native_function(compiled: CompiledFunction) -> NativeFunction:
-    """The function of the core, with everything that it calls; made once."""
+    """Returns the function of the core, with all its callees; created once."""
     if compiled.native is not None:
         native: NativeFunction = compiled.native
         return native
@@ -49,7 +49,7 @@ def native_function(compiled: CompiledFunction) -> NativeFunction:
 
 
 def record_syntax(native: NativeFunction, source: Any) -> None:
-    """The tokens and the tree of a function, for a recording."""
+    """Records the tokens and the AST of a function."""
     if lib.uh_recording():
         text = f'{{"tokens": {source.tokens_json()}, "tree": {source.tree_json()}}}'.encode()
         number = lib.uh_function_id(native.handle)
@@ -106,7 +106,7 @@ def _compiled_from_graph(native: NativeFunction, fn: Callable[..., Any]) -> Comp
 
 
 def _plain(type: str) -> str:
-    """A type without what a trace saw of tensors."""
+    """Returns a type without the tensor properties that a trace recorded."""
     return c_string(lib.uh_type_plain(type.encode()))
 
 
@@ -137,7 +137,7 @@ def _module(compiled: CompiledModule, modules: dict[int, ScriptModule]) -> Scrip
 
 
 def native_class(compiled: CompiledModule) -> NativeClass:
-    """The class of a compiled module, which the front end has made, with its methods."""
+    """Returns the core's class of a compiled module, with its methods."""
     native: NativeClass = compiled.concrete_type.native
     for name, method in compiled.methods.items():
         if native.method(name) is None:

@@ -36,7 +36,7 @@ from engine.jit.types.jit_type import (
 from engine.nn.module import Module
 from engine.tensor import Tensor
 
-# What every module has for itself; `training` is an attribute of compiled modules too.
+# Attributes of Module's implementation; `training` is an attribute of compiled modules too.
 _OWN = frozenset(vars(Module())) - {"training"}
 
 
@@ -67,11 +67,11 @@ class Described:
 
 
 class NoType(TypeError):
-    """A value that is of no type of the language."""
+    """A value whose type is not supported."""
 
 
 def infer(value: Any) -> Type:
-    """The type of a Python value. Raises: NoType."""
+    """Infers the type of a Python value. Raises: NoType."""
     if isinstance(value, Enum):
         return enum_type(type(value))
     script_class = known_class(type(value))
@@ -116,7 +116,7 @@ def _common(values: list[Any], word: str) -> Type:
 
 
 def _annotations(module: Module) -> tuple[dict[str, Type], set[str]]:
-    """Types that classes of the module declare, and the names declared Final."""
+    """Returns the types that the module's classes declare, and the names declared Final."""
     types: dict[str, Type] = {}
     final: set[str] = set()
     for kind in reversed(type(module).__mro__):
@@ -163,16 +163,16 @@ def _evaluated(note: Any, kind: type) -> Any:
     module = inspect.getmodule(kind)
     try:
         return eval(note, {**vars(typing), **(vars(module) if module else {})})
-    except Exception:  # whatever the annotation of a class does when it is evaluated
+    except Exception:  # evaluating an annotation may raise anything
         return None if note == "None" else ...
 
 
 def describe(module: Module) -> Described:
-    """The attributes of a module with their types."""
+    """Returns the attributes of a module with their types."""
     described = Described()
     declared, final = _annotations(module)
     constants = set(getattr(module, "__constants__", ())) | final
-    if in_engine(type_of(module)):  # the engine's modules choose between operators by such
+    if in_engine(type_of(module)):  # the engine's modules choose operators by these
         constants |= {name for name, value in vars(module).items() if _is_text(value)}
     for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
         for name, value in table.items():

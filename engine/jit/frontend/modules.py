@@ -55,13 +55,13 @@ _classes: WeakValueDictionary[Any, ModuleClass] = WeakValueDictionary()
 
 
 def _class_name(module: Module) -> str:
-    """ "__torch__.Cell", and another name for each further structure of that class."""
+    """Returns "__torch__.Cell", and a new name for each further structure of that class."""
     return free_name(class_name(type(module)))
 
 
 @singledispatch
 def class_of(module: Module) -> ModuleClass:
-    """The class that a module shares with all modules of its structure."""
+    """Returns the class that a module shares with all modules of its structure."""
     described = describe(module)
     submodules = {
         name: class_of(child) for name, child in module._modules.items() if child is not None
@@ -76,7 +76,7 @@ def class_of(module: Module) -> ModuleClass:
 class ModuleClass:
     """The class of some modules, as compiled code sees it; `module` is one of them."""
 
-    plain = False  # as those are that a program makes objects of: classes.ScriptClass
+    plain = False  # unlike classes.ScriptClass, whose objects a program creates
     making: Context | None = None
 
     def __init__(
@@ -112,12 +112,12 @@ class ModuleClass:
     # ---- attributes
 
     def attribute_type(self, name: str) -> Type | None:
-        """The type of an attribute; None when there is none of that name."""
+        """Returns the type of an attribute; None for an unknown name."""
         attribute = self.described.attributes.get(name)
         return attribute.of if attribute is not None else None
 
     def attribute(self, c: Context, tree: ast.AST, owner: ModuleValue, name: str) -> SugaredValue:
-        """`module.name`."""
+        """Compiles `module.name`."""
         if name in self.submodules:
             return self._submodule(c, tree, owner, name)
         if name in self.described.attributes:
@@ -169,7 +169,7 @@ class ModuleClass:
 
     @property
     def entries(self) -> list[str]:
-        """The names of what a container holds."""
+        """Returns the names of a container's items."""
         if isinstance(self.module, ParameterList):
             return [str(i) for i in range(len(self.module))]
         return list(self.module if isinstance(self.module, ParameterDict) else self.submodules)
@@ -181,7 +181,7 @@ class ModuleClass:
     def set_attribute(
         self, c: Context, tree: ast.Attribute, owner: ModuleValue, value: SimpleValue
     ) -> None:
-        """`module.name = given`."""
+        """Compiles `module.name = value`."""
         type_there = self.attribute_type(tree.attr)
         if type_there is None:
             word = "a constant" if tree.attr in self.described.constants else "not an attribute"
@@ -210,7 +210,7 @@ class ModuleClass:
         return SugaredTupleValue([self.attribute(c, tree, owner, name) for name in self.entries])
 
     def item(self, c: Context, tree: ast.Subscript, owner: ModuleValue) -> SugaredValue:
-        """`modules[i]`, `modules["name"]`: the position has to be known."""
+        """Compiles `modules[i]` and `modules["name"]`, whose index must be a constant."""
         names = self.entries
         if self.is_list and isinstance(tree.slice, ast.Slice):
             picked = static_slice(c, tree.slice, len(names))
@@ -265,7 +265,7 @@ class ModuleClass:
     def call(
         self, c: Context, tree: ast.AST, owner: ModuleValue, name: str, arguments: Arguments
     ) -> SugaredValue:
-        """`module(...)` and `module.name(...)`."""
+        """Compiles `module(...)` and `module.name(...)`."""
         if self.is_table and name == "get":
             key = arguments.value(tree, arguments.args[0]).constant
             return self._named(c, tree, owner, str(key))
@@ -337,7 +337,8 @@ class ModuleClass:
         types: Sequence[Type],
         constants: dict[str, Any],
     ) -> str:
-        """A method of the engine's modules for these types; the usual ones are the method itself."""
+        """Returns a method of the engine's modules compiled for these types; for the usual types the
+        method itself."""
         declared = self.parameters(fn)
         left_out, nothing = _as_left_out(declared)
         usual = [parameter.of for parameter in left_out] == list(types) and constants == nothing
@@ -378,7 +379,7 @@ class ModuleClass:
         return build(fn, name, source, surroundings, parameters, returns, constants, self, full)
 
     def _add(self, name: str, compiled: CompiledFunction) -> None:
-        """A method, known to the core from now on: graphs that call it are verified."""
+        """Adds a method to the class in the core, so that graphs that call it can be verified."""
         self.methods[name] = compiled
         function = native_function(compiled).handle
         if lib.uh_class_add_method(self.handle, name.encode(), function) < 0:
@@ -401,8 +402,8 @@ def call_method(
 def _as_left_out(
     parameters: tuple[Parameter, ...],
 ) -> tuple[tuple[Parameter, ...], dict[str, Any]]:
-    """A method of the engine as it is called most: parameters of any type that are None unless
-    they are given are None."""
+    """Compiles a method of the engine for its most common call: untyped parameters whose default is None
+    are None."""
     adjusted: list[Parameter] = []
     constants: dict[str, Any] = {}
     for parameter in parameters:
@@ -450,7 +451,7 @@ class CompiledModule:
 
 
 def compile_module(module: Module) -> CompiledModule:
-    """Compiles `forward`, what is marked with `@jit.export`, and what these call.
+    """Compiles `forward`, the methods marked with `@jit.export`, and their callees.
 
     Raises: CompileError, NotSupportedError.
     """
@@ -498,7 +499,7 @@ def _compile_exported(compiled: CompiledModule, outermost: bool) -> None:
 
 @rule(weight_and_bias)
 def _weight_and_bias(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
-    """The engine's short cut to `module.weight, module.bias`."""
+    """Compiles the engine's shortcut for `module.weight, module.bias`."""
     owner = expression(c, tree.args[0])
     assert isinstance(owner, ModuleValue)
     return SugaredTupleValue(

@@ -1,4 +1,4 @@
-"""The operators that functions of the engine stand for."""
+"""The operators that functions of the engine call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine._generated import ops
 from engine._native.namespace import namespace
 from engine.ops import Overload, Packet
 
-# Attributes of Tensors that are read by an operator or builtin; others by the getter that Python has.
+# Attributes of Tensors that an operator or builtin reads; the others are properties in Python.
 PROPERTIES = {
     "shape": "aten::size",
     "dtype": "prim::dtype",
@@ -35,19 +35,19 @@ PROPERTIES = {
     "is_mkldnn": "prim::is_mkldnn",
 }
 
-# Functions and methods that are an operator of another name with the same arguments.
+# Functions and methods that call an operator of another name with the same arguments.
 SAME = {"broadcast_to": "expand", "type": "to"}
 
 
 @lru_cache(maxsize=1)
 def names() -> frozenset[str]:
-    """The names of all operators, without overloads."""
+    """Returns the names of all operators, without overloads."""
     return frozenset(operators.names())
 
 
 @lru_cache(maxsize=256)
 def takes_self(name: str) -> bool:
-    """Return true if compiled code has the operator as a method of Tensors: its first argument is `self`."""
+    """Returns True if the operator is a method of Tensors in compiled code: its first argument is `self`."""
     schemas = (operators.schema(full_name) for full_name in operators.names().get(name, ()))
     firsts = (schema.arguments[0] for schema in schemas if schema.arguments)
     return any(first.name == "self" and first.type.kind == "Tensor" for first in firsts)
@@ -60,10 +60,10 @@ def in_engine(fn: object) -> bool:
 
 
 def operator_of(fn: Callable[..., Any]) -> str | None:
-    """ "aten::add" for `engine.add`; None for a function that is written in Python.
+    """Returns "aten::add" for `engine.add`; None for a function that is written in Python.
 
-    Functions that choose between operators of one name (`engine.max`) are that name: the compiler
-    chooses by the types of the arguments.
+    A function that chooses between overloads (`engine.max`) maps to their common name: schema matching
+    chooses.
     """
     if isinstance(fn, Packet | Overload):
         return fn.qualified_name
@@ -72,7 +72,7 @@ def operator_of(fn: Callable[..., Any]) -> str | None:
     name: str = getattr(fn, "__name__", "")
     name = SAME.get(name, name)
     if fn.__module__.startswith("engine._generated"):
-        function = fn.__code__.co_name  # `__name__` is the public one
+        function = fn.__code__.co_name  # `__name__` is the public name
         return f"aten::{ops.OPERATORS.get(function, name)}"
     if fn.__module__.startswith("engine.nn."):
         return None

@@ -10,7 +10,7 @@ _lock = threading.Lock()
 
 
 def parse(text: str, mode: str = "exec") -> Any:
-    """The AST of a text, as `ast.parse` gives it.
+    """Parses a source string with `ast.parse`, under a lock.
 
     CPython 3.11 counts the depth of a tree in one place for all threads: a thread that parses while
     another one does (a garbage collection between two nodes can switch threads) ends in

@@ -55,7 +55,8 @@ _NUMBERS = (INT, FLOAT, COMPLEX, SCALAR)
 
 @dataclass
 class CondValue:
-    """`static` is what it is when that is known; `true` and `false` what follows for types."""
+    """`static` is its value if that is known; `true` and `false` are the type refinements that each
+    outcome implies."""
 
     tree: ast.AST
     value: SimpleValue | None = None
@@ -64,14 +65,14 @@ class CondValue:
     false: Refinements = field(default_factory=dict)
 
     def as_value(self, c: Context) -> SimpleValue:
-        """A bool of the graph."""
+        """Converts to a bool of the graph."""
         if self.value is None:
             self.value = c.builder.constant(self.tree, bool(self.static))
         return self.value
 
 
 def as_bool(c: Context, tree: ast.AST, operand: SimpleValue) -> SimpleValue:
-    """The truth of a value: of a bool, a number or a Tensor of one element."""
+    """Converts a bool, a number or a one-element Tensor to a bool."""
     if operand.type == BOOL:
         return operand
     done = operated(c, tree, operand, "__bool__")
@@ -109,13 +110,13 @@ def condition(c: Context, tree: ast.expr) -> CondValue:
 
 
 def _called(c: Context, tree: ast.Call) -> CondValue | None:
-    """A call with a ConditionRule, by the object that is called; None for any other call."""
+    """Compiles a call with a ConditionRule; returns None for any other call."""
     rule = rule_of(_named_object(c, tree.func))
     return rule.condition(c, tree) if isinstance(rule, ConditionRule) else None
 
 
 def _named_object(c: Context, tree: ast.expr) -> Any:
-    """The Python object that a dotted name stands for; MISSING for values of the graph."""
+    """Returns the Python object that a dotted name refers to; MISSING for values of the graph."""
     if isinstance(tree, ast.Attribute):
         owner = _named_object(c, tree.value)
         return getattr(owner, tree.attr, MISSING) if isinstance(owner, ModuleType) else MISSING
@@ -137,13 +138,13 @@ def _negated(c: Context, tree: ast.UnaryOp) -> CondValue:
 
 
 def _short_circuit(c: Context, tree: ast.BoolOp, parts: list[ast.expr]) -> CondValue:
-    """`a and b and c` as `(a and b) and c`: the right side only where the left does not decide."""
+    """Compiles `a and b and c` as `(a and b) and c`, with short-circuit evaluation."""
     is_and = isinstance(tree.op, ast.And)
     if len(parts) == 1:
         return condition(c, parts[0])
     left = _short_circuit(c, tree, parts[:-1])
     if left.static is not None and left.static is not is_and:
-        return left  # decided: Python does not look at the right side either
+        return left  # decided: Python does not evaluate the right side either
     if left.static is not None:
         return condition(c, parts[-1])
 
@@ -186,7 +187,7 @@ def _common(a: Refinements, b: Refinements) -> Refinements:
 
 
 def _comparison(c: Context, tree: ast.Compare) -> CondValue:
-    """`a < b`, and chains of them: `a < b < c` compiles b once."""
+    """Compiles `a < b`, and chains: `a < b < c` compiles b once."""
     first = expression(c, tree.left)
     return _chain(c, tree, tree.left, first, 0)
 
@@ -255,7 +256,8 @@ def _comparable(
     right_tree: ast.expr,
     right: SugaredValue,
 ) -> tuple[SimpleValue, SimpleValue]:
-    """Both sides as values; a tuple of one type as a list where the other side is or wants one."""
+    """Converts both sides to values, and a tuple of one type to a list if the other side is or
+    needs one."""
     a = c.as_value(left_tree, left)
     if isinstance(op, (ast.In, ast.NotIn)):
         return a, _as_list(c, right_tree, right)
@@ -266,7 +268,7 @@ def _comparable(
 
 
 def _as_list(c: Context, tree: ast.expr, sugared: SugaredValue) -> SimpleValue:
-    """`x in (1, 2)` is `x in [1, 2]`; of tuples of several types nothing."""
+    """Compiles `x in (1, 2)` as `x in [1, 2]`; returns None for a tuple of several types."""
     if isinstance(sugared, PythonValue) and isinstance(sugared.object, tuple) and sugared.constant:
         sugared = SugaredTupleValue([PythonValue(element, True) for element in sugared.object])
     if isinstance(sugared, SimpleValue) and sugared.type.kind == "Tuple":
@@ -283,7 +285,7 @@ def _as_list(c: Context, tree: ast.expr, sugared: SugaredValue) -> SimpleValue:
 
 
 def _between(left: ast.expr, right: ast.expr) -> ast.AST:
-    """The source from the start of one expression to the end of another."""
+    """Returns the source range from the start of one expression to the end of another."""
     span = ast.copy_location(ast.Pass(), left)
     span.end_lineno, span.end_col_offset = right.end_lineno, right.end_col_offset
     return span
@@ -358,7 +360,7 @@ def _is_none(sugared: SugaredValue) -> bool:
 
 
 def is_instance(c: Context, tree: ast.Call, operand: SimpleValue, types: list[Type]) -> CondValue:
-    """`isinstance(x, T)`: known from the type, except of what may be one of several."""
+    """Compiles `isinstance(x, T)`: static, except for a Union, an Optional or Any."""
     inside: list[Type] = []
     outside: list[Type] = []
     types = members(union(_with_elements(operand.type, type) for type in types))

@@ -2,8 +2,8 @@
 
 `RULES` is the one table. A rule is one of
   * a function `(context, call, hint) -> SugaredValue`;
-  * a `ConditionRule`, of a call that narrows types (`isinstance`) or is known while compiling (`hasattr`).
-An object without a rule is an operator of the engine, or it is compiled from its source.
+  * a `ConditionRule`, for a call that narrows types (`isinstance`) or is static (`hasattr`).
+An object without a rule is called as an operator of the engine, or compiled from its source.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class ConditionRule:
-    """A call that is a condition: `condition` compiles it, and says what its truth refines."""
+    """A call that is a condition: `condition` compiles it and returns the refinements that it implies."""
 
     condition: Callable[[Context, ast.Call], CondValue]
 
@@ -60,7 +60,7 @@ def condition_rule(*objects: Any) -> Callable[[Rule], Rule]:
 
 
 def rule_of(callee: Any) -> CallRule | ConditionRule | None:
-    """The rule of an object that is called; None for one without, such as every unhashable object."""
+    """Returns the rule of a called object; None without a rule, and for unhashable objects."""
     try:
         return RULES.get(callee)
     except TypeError:  # not hashable

@@ -31,8 +31,8 @@ class Parameter:
     default: Any = MISSING
     has_default: bool = False
     keyword_only: bool = False
-    open: bool = False  # of the engine's functions: any type that it is called with
-    variadic: bool = False  # `*args` of the engine's functions: a tuple of the arguments
+    open: bool = False  # in the engine's functions: accepts the type of each call
+    variadic: bool = False  # `*args` in the engine's functions: a tuple of the arguments
 
     @property
     def type(self) -> str:
@@ -45,7 +45,7 @@ class Parameter:
 
 
 class Surroundings(Mapping[str, Any]):
-    """Variables of enclosing functions, globals, builtins: what names of a function mean."""
+    """The namespaces of a function: variables of enclosing functions, globals, builtins."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         fn = inspect.unwrap(fn)
@@ -58,7 +58,7 @@ class Surroundings(Mapping[str, Any]):
             try:
                 return self._closure[name].cell_contents
             except ValueError:
-                raise KeyError(name) from None  # assigned later than here
+                raise KeyError(name) from None  # not assigned yet
         if name in self._globals:
             return self._globals[name]
         return vars(builtins)[name]
@@ -109,7 +109,7 @@ def annotation_type(source: Source, surroundings: Mapping[str, Any], tree: ast.e
         inner = _Unquoted().visit(copy.deepcopy(tree))
     except SyntaxError:
         fail(source, tree, f"Unknown type name {ast.unparse(tree)}")
-    # Under a separate file name: a recorder would take it for a line of the user's program.
+    # Under a separate file name: otherwise a recorder would take it for a line of the user's program.
     code = compile(ast.Expression(ast.fix_missing_locations(inner)), "<annotation>", "eval")
     try:
         return from_object(eval(code, {"__builtins__": {}}, _Names(surroundings)))
@@ -126,7 +126,8 @@ def annotation_type(source: Source, surroundings: Mapping[str, Any], tree: ast.e
 def signature(
     fn: Callable[..., Any], source: Source, surroundings: Surroundings, skip_self: bool = False
 ) -> tuple[tuple[Parameter, ...], Type | None]:
-    """Parameters and the declared result: annotations, or a `# type: (...) -> ...` comment."""
+    """Returns the parameters and the declared result, from annotations or a `# type: (...) -> ...`
+    comment."""
     tree = source.function
     args = tree.args
     in_engine = operators.in_engine(fn)
@@ -211,8 +212,8 @@ def _annotated(
     surroundings: Mapping[str, Any],
     tree: ast.expr,
 ) -> Type:
-    """The type of a parameter. A class that only an annotation names is none of the surroundings: the
-    function knows it still."""
+    """Returns the type of a parameter. A class that the surroundings lack is looked up in
+    `fn.__annotations__`."""
     known = getattr(fn, "__annotations__", {}).get(name)
     if isinstance(known, type) and isinstance(tree, ast.Name) and tree.id not in surroundings:
         around: Any = surroundings
@@ -243,7 +244,7 @@ def _comment_signature(
 
 
 def _placed(tree: ast.expr, at: ast.FunctionDef) -> ast.expr:
-    """A tree read from a comment, placed at the function for messages."""
+    """Returns a tree parsed from a comment, with the function's position for messages."""
     for node in ast.walk(tree):
         ast.copy_location(node, at.body[0])
     return tree

@@ -1,4 +1,4 @@
-"""The source of a function: its text as the file has it, tokens and AST with places in the file."""
+"""The source of a function: its text in the file, with tokens and AST at their positions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Span(NamedTuple):
 
 
 class Source:
-    """The text of one function, with the tree that was read from it."""
+    """The text of one function, with its AST."""
 
     def __init__(self, file: str, first_line: int, text: str) -> None:
         self.file = file
@@ -53,7 +53,7 @@ class Source:
 
     @property
     def function(self) -> ast.FunctionDef:
-        """The definition. Raises: CompileError when the source holds something else (`async def`)."""
+        """The definition. Raises: CompileError for any other source (`async def`)."""
         definition = self.tree.body[0]
         if not isinstance(definition, ast.FunctionDef):
             raise CompileError(f"jit.script: line {self.first_line} of {self.file} is not a `def`")
@@ -69,7 +69,7 @@ class Source:
         return Span(line + shift, column, end_line + shift, end)
 
     def _column(self, line: int, offset: int) -> int:
-        """A column of the AST, which counts bytes of the dedented text."""
+        """Converts a column of the AST, which counts bytes of the dedented text."""
         lines = self._dedented_lines
         text = lines[line - 1] if line - 1 < len(lines) else ""
         inside = text.encode()[:offset].decode("utf-8", "replace")
@@ -80,7 +80,7 @@ class Source:
         return self._dedented.splitlines()
 
     def comment_of(self, line: int) -> str:
-        """The comment that ends a line of the tree, without `#`; "" when there is none."""
+        """Returns the comment at the end of a line of the tree, without `#`; "" if there is none."""
         return self._comments.get(line, "")
 
     @cached_property
@@ -127,7 +127,8 @@ class Source:
 
 
 def source_of(fn: Callable[..., Any]) -> Source:
-    """The source of a Python function. Raises: CompileError when there is none, or a lambda's."""
+    """Returns the source of a Python function. Raises: CompileError without a source, or for a
+    lambda."""
     name = getattr(fn, "__name__", repr(fn))
     if name == "<lambda>":
         raise CompileError("jit.script: a lambda cannot be compiled; write it as a `def`")

@@ -1,8 +1,8 @@
-"""Functions of the engine that are written in Python: compiled for the types they are called with.
+"""Specialisation of the engine's Python functions for the argument types of a call.
 
-Their annotations say what people may pass (`Any`, `int | Sequence[int]`). Compiled code knows what
-is passed: each combination of types is compiled separately, and where a string, a bool or None is
-passed as a constant, the branches that it rules out are not compiled at all.
+Their annotations are wide (`Any`, `int | Sequence[int]`), but a compiled call has exact types: each
+combination of types is compiled separately, and a constant string, bool or None removes the branches
+that it rules out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from engine.jit.types.jit_type import FLOAT, INT, TENSOR, Type, list_of
 def compile_called(
     c: Context, tree: ast.AST, fn: Any, arguments: Arguments
 ) -> tuple[CompiledFunction, list[SimpleValue]]:
-    """The function that a call means, and the arguments for all its parameters."""
+    """Returns the specialised function of a call, and the arguments for all its parameters."""
     name = getattr(fn, "__name__", str(fn))
     if not operators.in_engine(fn):
         try:
@@ -51,7 +51,7 @@ def compile_called(
 def known_constants(
     parameters: Sequence[Parameter], inputs: Sequence[SimpleValue]
 ) -> dict[str, Any]:
-    """The parameters that are given constants which choose between branches."""
+    """Returns the parameters whose arguments are constants that choose between branches."""
     return {
         parameter.name: value.constant
         for parameter, value in zip(parameters, inputs, strict=True)
@@ -62,7 +62,7 @@ def known_constants(
 def bind_open(
     c: Context, tree: ast.AST, name: str, declared: tuple[Parameter, ...], arguments: Arguments
 ) -> list[SimpleValue]:
-    """Arguments in order; what they are decides the types."""
+    """Binds the arguments in order; they determine the types of the parameters."""
     options = dict(arguments.options)
     args = list(arguments.args)
     inputs = []

@@ -39,7 +39,7 @@ _IN_PLACE = {
 }
 
 
-# What a Tensor of one element is where a function declares that it returns a number.
+# Conversions of a one-element Tensor in a function that is declared to return a number.
 _IMPLICIT = {
     "float": "aten::FloatImplicit",
     "int": "aten::IntImplicit",
@@ -83,7 +83,7 @@ def _assign(c: Context, tree: ast.Assign) -> Exit:
 
 
 def _is_empty(tree: ast.expr) -> bool:
-    """Compiles `x: T = []` or `{}`: the annotation gives the type of the elements."""
+    """Compiles `x: T = []` or `{}`, whose element type is the annotation's."""
     return not getattr(tree, "elts", True) or not getattr(tree, "keys", True)
 
 
@@ -114,7 +114,7 @@ def _check_declared(c: Context, tree: ast.AST, declared: Type, operand: SimpleVa
 
 
 def target_type(c: Context, target: ast.expr) -> Type | None:
-    """The type that an assignment's right side should have, when the target has one already."""
+    """Returns the expected type of an assignment's right side, if the target has a type already."""
     if isinstance(target, ast.Name):
         outer = c.frame.find(target.id)
         return outer.type if outer is not None else None
@@ -135,7 +135,7 @@ def target_type(c: Context, target: ast.expr) -> Type | None:
 def assign_target(
     c: Context, target: ast.expr, sugared: SugaredValue, declared: Type | None = None
 ) -> None:
-    """`target = found`."""
+    """Compiles an assignment to `target`."""
     if isinstance(target, ast.Name):
         c.assign(target, target.id, sugared, declared)
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -162,7 +162,7 @@ def _unpack(c: Context, target: ast.Tuple | ast.List, sugared: SugaredValue) -> 
 def _unpack_starred(
     c: Context, target: ast.Tuple | ast.List, sugared: SugaredValue, star: int
 ) -> None:
-    """`a, *b, c = t`: of a tuple, whose length is known."""
+    """Compiles `a, *b, c = t` for a tuple, whose length is static."""
     starred = target.elts[star]
     assert isinstance(starred, ast.Starred)
     known = sugared.items if isinstance(sugared, SugaredTupleValue) else None
@@ -188,7 +188,7 @@ def _unpack_starred(
 
 
 def unpacked(c: Context, tree: ast.AST, sugared: SugaredValue, count: int) -> list[SugaredValue]:
-    """The parts of a tuple or list, `count` of them."""
+    """Returns the `count` elements of a tuple or list."""
     if isinstance(sugared, ModuleValue):
         sugared = sugared.concrete_type.items_of(c, tree, sugared)
     if isinstance(sugared, PythonValue) and isinstance(sugared.object, (tuple, list)):
@@ -261,7 +261,7 @@ def _augmented(c: Context, tree: ast.AugAssign) -> Exit:
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    """The name that an assignment sets, as an expression."""
+    """Returns an assignment's target as an expression that reads it."""
     name = target.id if isinstance(target, ast.Name) else ""
     return ast.copy_location(ast.Name(name, ast.Load()), target)
 
@@ -279,7 +279,7 @@ def _augmented_attribute(c: Context, tree: ast.AugAssign, target: ast.Attribute)
 def _changed(
     c: Context, tree: ast.AugAssign, before: SimpleValue, operand: SimpleValue
 ) -> SimpleValue:
-    """`before op= given`: in place for Tensors and for lists."""
+    """Compiles `target op= value`: in place for Tensors and lists."""
     name = _IN_PLACE.get(type(tree.op))
     owner_class, method = class_of_value(before), f"__i{METHODS[type(tree.op)]}__"
     if owner_class is not None and owner_class.has(method):

@@ -1,4 +1,4 @@
-"""Sugared values: what an expression is while a function is compiled.
+"""Sugared values: the values of expressions while a function is compiled.
 
 A `SimpleValue` is a value of the graph. The others exist only in the compiler: they disappear when they
 are called, indexed, or iterated over.
@@ -24,14 +24,14 @@ MISSING: Any = object()
 
 
 class SimpleValue:
-    """A value of the graph: its number, its type, and the constant that it is, if any."""
+    """A value of the graph: its id, its type, and its constant value, if any."""
 
     __slots__ = ("block", "constant", "id", "named", "type")
 
     def __init__(self, id: int, type: Type, block: int, constant: Any = MISSING) -> None:
         self.id = id
         self.type = type
-        self.block = block  # that it was made in
+        self.block = block  # in which it is defined
         self.constant = constant
         self.named = False
 
@@ -59,7 +59,7 @@ class MethodValue:
 
 @dataclass(frozen=True)
 class ModuleValue:
-    """A module: the value that holds it (None: an unrolled container) and its class."""
+    """A module: its value in the graph (None: an unrolled container) and its class."""
 
     value: SimpleValue
     concrete_type: ModuleClass
@@ -84,7 +84,7 @@ class Super:
 
 @dataclass(frozen=True)
 class SugaredTupleValue:
-    """Some expressions in a row, known one by one: a tuple, what a ModuleList holds."""
+    """A sequence of expressions with a static length: a tuple, the items of a ModuleList."""
 
     items: Sequence[SugaredValue]
 
@@ -107,7 +107,7 @@ class IterableTree:
 
 @dataclass(frozen=True)
 class ConditionalCallee:
-    """A choice between two things that are called: `(f if c else g)(x)`."""
+    """A choice between two callees: `(f if c else g)(x)`."""
 
     test: Any
     body: Any
@@ -116,7 +116,7 @@ class ConditionalCallee:
 
 @dataclass(frozen=True)
 class SpecialFormValue:
-    """A word of the language with its own rule: `rule(context, tree)` compiles the call."""
+    """A special form: `rule(context, tree)` compiles the call."""
 
     name: str
     rule: Callable[..., Any]
@@ -138,7 +138,7 @@ SugaredValue: TypeAlias = (
 
 
 def class_of_value(value: SimpleValue) -> ScriptClass | None:
-    """Returns the compiled class of a value that is an object of the program's class."""
+    """Returns the compiled class of an object of a class of the program."""
     script_class: Any = CLASSES.get(value.type.name) if value.type.kind == "class" else None
     return script_class if script_class is not None and script_class.plain else None
 
@@ -146,6 +146,6 @@ def class_of_value(value: SimpleValue) -> ScriptClass | None:
 def operated(
     c: Context, tree: AST, owner: SimpleValue, name: str, operands: Sequence[SimpleValue] = ()
 ) -> SugaredValue | None:
-    """Calls a method such as `__add__` of an object; None for any other value."""
+    """Calls a method such as `__add__` of an object; returns None for any other value."""
     owner_class = class_of_value(owner)
     return None if owner_class is None else owner_class.operate(c, tree, owner, name, operands)

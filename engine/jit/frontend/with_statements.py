@@ -1,7 +1,7 @@
 """`with`: enters contexts before its body and leaves them after it, on every exit.
 
 The body is compiled in the enclosing block, so its names stay known. A `return`, `break` or `continue`
-switches back before it leaves; an error is the executor's to clean up after.
+leaves the contexts first; after an error the executor restores the modes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.jit.types.jit_type import BOOL
 
 @flattens(ast.With)
 def _with(c: Context, tree: ast.With) -> list[Step]:
-    """A `with` as steps one after the other."""
+    """Splits a `with` into steps."""
     enter: list[Step] = [_entering(c, item) for item in tree.items]
     return [*enter, *tree.body, *[leaving(c, tree) for _ in tree.items]]
 
@@ -40,7 +40,7 @@ def _entering(c: Context, item: ast.withitem) -> Step:
 
 
 def _entered(c: Context, tree: ast.expr) -> tuple[Leave, SugaredValue]:
-    """Enters a context; how it is left, and what `as` names."""
+    """Enters a context; returns the function that leaves it, and the value of `as`."""
     callee = expression(c, tree.func) if isinstance(tree, ast.Call) else None
     kind = callee.object if isinstance(callee, PythonValue) else None
     if callee is None or (isinstance(kind, type) and known_class(kind) is not None):
@@ -66,8 +66,8 @@ def _entered(c: Context, tree: ast.expr) -> tuple[Leave, SugaredValue]:
 
 
 def _entered_object(c: Context, tree: ast.expr) -> tuple[Leave, SugaredValue]:
-    """`with x as y`, of a class that has `__enter__` and `__exit__`; an error that leaves the body
-    ends the program, and `__exit__` is not called."""
+    """Compiles `with x as y` for a class that has `__enter__` and `__exit__`; an error in the body ends
+    the program without a call of `__exit__`."""
     owner = value(c, tree)
     entered = operated(c, tree, owner, "__enter__")
     if entered is None:

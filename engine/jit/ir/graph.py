@@ -1,8 +1,8 @@
 """Graphs from Python: reading, printing, and changing them in custom passes.
 
-`Graph`, `Block`, `Node`, `Value` and `Use` have the names of `torch._C`. What is read comes from a snapshot,
-which is renewed when the graph has changed. Values, nodes and blocks are named by their numbers; reading a
-destroyed one is an error.
+`Graph`, `Block`, `Node`, `Value` and `Use` have the names of `torch._C`. Reads use a snapshot, which is
+renewed after the graph has changed. Values, nodes and blocks are identified by number; reading a destroyed
+one is an error.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Graph:
         self._version = -1
         self._rewriting = False
         self._insert_point: Node | None = None
-        self._owner: Any = None  # the module whose methods it calls: a class does not keep them
+        self._owner: Any = None  # the module whose methods it calls: a class does not keep it alive
 
     def __del__(self) -> None:
         if lib is not None:  # while Python ends, modules are cleared first
@@ -55,7 +55,7 @@ class Graph:
 
     @classmethod
     def parse(cls, text: str) -> Graph:
-        """The graph that a text describes. Raises: RuntimeError with the line and column."""
+        """Parses the text of a graph. Raises: RuntimeError with the line and column."""
         return cls(lib.uh_graph_parse(text.encode()))
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Graph:
     __repr__ = __str__
 
     def text(self, print_source_ranges: bool = True) -> str:
-        """The text, with or without the source comments."""
+        """Returns the text, with or without the source comments."""
         return c_string(lib.uh_graph_text(self._handle, print_source_ranges))
 
     def copy(self) -> Graph:
@@ -72,21 +72,21 @@ class Graph:
         return Graph(lib.uh_graph_copy(self._handle)).of(self._owner)
 
     def of(self, owner: Any) -> Graph:
-        """This graph; what has the methods that it calls stays as long as it."""
+        """Keeps the owner of the methods that the graph calls alive, and returns the graph."""
         self._owner = owner
         return self
 
     def lint(self) -> None:
-        """Raises RuntimeError (SystemError for our own mistakes) when the graph is not valid."""
+        """Raises RuntimeError (SystemError for the engine's own bugs) unless the graph is valid."""
         if lib.uh_graph_verify(self._handle) != 0:
             raise_last()
 
     def without_origin(self) -> list[str]:
-        """The Values that lead back to nothing: no source span, no Value they were made from."""
+        """Returns the Values without an origin: neither a source range nor another Value."""
         return c_string(lib.uh_graph_lint(self._handle)).splitlines()
 
     def run(self, *inputs: Any) -> Any:
-        """Runs the graph as it is, without any optimisation: for those who write passes.
+        """Runs the graph without optimisation, for authors of passes.
 
         Raises: TypeError for another number of inputs, and what the operators raise.
         """
@@ -95,7 +95,7 @@ class Graph:
         return to_python(result)
 
     def snapshot(self) -> dict[str, Any]:
-        """The whole graph as plain data: see csrc/jit/ir/snapshot.h."""
+        """Returns the graph as plain data: see csrc/jit/ir/snapshot.h."""
         self._read()
         return self._snapshot
 
@@ -143,31 +143,31 @@ class Graph:
                 self._read_block(inner, node["id"])
 
     def block(self) -> Block:
-        """The outermost block."""
+        """Returns the outermost block."""
         return Block(self, c_integer(lib.uh_graph_block(self._handle)))
 
     def inputs(self) -> list[Value]:
-        """The graph's inputs."""
+        """Returns the graph's inputs."""
         return self.block().inputs()
 
     def outputs(self) -> list[Value]:
-        """The Values that the graph returns."""
+        """Returns the Values that the graph returns."""
         return self.block().outputs()
 
     def nodes(self) -> list[Node]:
-        """The nodes of the outermost block, in order."""
+        """Returns the nodes of the outermost block, in order."""
         return self.block().nodes()
 
     def all_nodes(self) -> Iterator[Node]:
-        """Every node in order, also inside of blocks."""
+        """Returns every node in order, also inside of blocks."""
         yield from self.block().all_nodes()
 
     def return_node(self) -> Node:
-        """The node whose inputs are the graph's outputs."""
+        """Returns the node whose inputs are the graph's outputs."""
         return self.block().returnNode()
 
     def param_node(self) -> Node:
-        """The node whose outputs are the graph's inputs."""
+        """Returns the node whose outputs are the graph's inputs."""
         return self.block().paramNode()
 
     def findNode(self, kind: str, recurse: bool = True) -> Node | None:
@@ -182,10 +182,10 @@ class Graph:
 
     @contextmanager
     def rewrite(self, rule: str, *nodes: Node, reason: str = "") -> Iterator[None]:
-        """The scope of one rewrite in a pass: what the explorer shows as one step.
+        """Opens the scope of one rewrite in a pass, which the explorer shows as one step.
 
-        rule: the description in recordings ("x.t().t() -> x"). nodes: those that matched; Values made
-        inside come from theirs.
+        rule: the description in recordings ("x.t().t() -> x"). nodes: the matched nodes, whose Values become
+        the origins of the Values created inside.
         """
         frame = sys._getframe(2)
         ids = [node._id for node in nodes]
@@ -204,25 +204,25 @@ class Graph:
                 raise_last()
 
     def addInput(self, name: str = "", type: str = "Tensor") -> Value:
-        """A new input."""
+        """Adds an input."""
         value_id_ = lib.uh_graph_add_input(self._handle, name.encode(), type.encode())
         return Value(self, c_integer(value_id_))
 
     def registerOutput(self, value: Value) -> None:
-        """The graph returns this Value, too."""
+        """Adds a Value to the outputs."""
         c_integer(lib.uh_graph_add_output(self._handle, value_id(value)))
 
     def eraseOutput(self, i: int) -> None:
-        """The graph returns one Value less."""
+        """Removes an output."""
         block = self.block()
         c_integer(lib.uh_block_drop_return(self._handle, block._id, i))
 
     def eraseInput(self, i: int) -> None:
-        """One input less. Raises: RuntimeError while it is used."""
+        """Removes an input. Raises: RuntimeError while it is used."""
         self.param_node().eraseOutput(i)
 
     def insertNode(self, node: Node) -> Node:
-        """Moves a node to the insertion point, where one of `create` stands already."""
+        """Moves a node to the insertion point, where `create` has put it already."""
         node.moveBefore(self.insertPoint())
         return node
 
@@ -239,12 +239,12 @@ class Graph:
         return node
 
     def insertPoint(self) -> Node:
-        """The node that new nodes go before: the return node while it is the end."""
+        """Returns the node before which new nodes are inserted; the return node means the end."""
         return self._insert_point or self.return_node()
 
     @contextmanager
     def insert_point_guard(self, location: Node | Block) -> Iterator[None]:
-        """New nodes go there within `with`."""
+        """Sets the insertion point inside the `with`."""
         before = self.insertPoint()
         self.setInsertPoint(location)
         try:
@@ -253,7 +253,7 @@ class Graph:
             self.setInsertPoint(before)
 
     def setInsertPoint(self, location: Node | Block) -> None:
-        """New nodes go before this node, or to the end of this block."""
+        """Inserts new nodes before this node, or at the end of this block."""
         set_point = (
             lib.uh_graph_insert_before if isinstance(location, Node) else lib.uh_graph_insert_at_end
         )
@@ -267,9 +267,10 @@ class Graph:
         return Node(self, c_integer(node_id))
 
     def call(self, name: str, *args: Value | Any, **kwargs: Value | Any) -> Node:
-        """The call of an operator, its overload chosen by the types; plain values become constants.
+        """Creates a call of an operator, whose overload is chosen by the types; plain values become
+        constants.
 
-        Raises: RuntimeError with all overloads and why each does not fit.
+        Raises: RuntimeError with all overloads and the reason why each does not match.
         """
         ids = [self._as_value(arg)._id for arg in args]
         names = [ffi.new("char[]", key.encode()) for key in kwargs]
@@ -280,11 +281,11 @@ class Graph:
         return Node(self, c_integer(result_id))
 
     def insert(self, name: str, args: Sequence[Value | Any]) -> Value:
-        """Returns the result of an operator call: `call` by PyTorch's name and form."""
+        """Returns the result of an operator call: PyTorch's form of `call`."""
         return self.call(name, *args).output()
 
     def insertGraph(self, other: Graph, inputs: Sequence[Value]) -> list[Value]:
-        """Copies another graph's nodes to the insertion point: what stands for its outputs.
+        """Copies another graph's nodes to the insertion point, and returns the Values of its outputs.
 
         Raises: ValueError for another number of inputs.
         """
@@ -300,7 +301,7 @@ class Graph:
         return [stands[output] for output in other.outputs()]
 
     def createClone(self, node: Node, value_map: Callable[[Value], Value]) -> Node:
-        """A copy of a node at the insertion point, with other inputs.
+        """Creates a copy of a node at the insertion point, with other inputs.
 
         Raises: RuntimeError for a node with blocks or a graph as an attribute.
         """
@@ -322,18 +323,18 @@ class Graph:
         return clone
 
     def insertConstant(self, value: Any) -> Value:
-        """A constant at the insertion point."""
+        """Creates a constant at the insertion point."""
         native = BoxedArgs([value])
         return Value(self, c_integer(lib.uh_graph_constant(self._handle, native.array)))
 
     def _as_value(self, value: Any) -> Value:
         if isinstance(value, Node):
-            value_id(value)  # says where its Value is
+            value_id(value)  # the message shows where its Value is
         return value if isinstance(value, Value) else self.insertConstant(value)
 
 
 def _full_name(node: Node) -> str:
-    """The operator with its overload: "aten::add.Tensor"."""
+    """Returns the operator with its overload: "aten::add.Tensor"."""
     space = node.kind().partition("::")[0]
     return f"{space}::{parse_schema(node.schema()).full_name}"
 
@@ -384,11 +385,11 @@ class Value(_Part):
         return str(self._data()["name"])
 
     def type(self) -> Type:
-        """The text of its type: "Tensor", "Float(2, 3)", "int[]"; it answers PyTorch's questions."""
+        """Returns its type, a string such as "Tensor", "Float(2, 3)", "int[]" with PyTorch's queries."""
         return Type(self._data()["type"])
 
     def node(self) -> Node:
-        """The node that makes it."""
+        """Returns the node that defines it."""
         return Node(self._graph, self._data()["node"])
 
     def offset(self) -> int:
@@ -401,11 +402,11 @@ class Value(_Part):
         return [Use(Node(self._graph, n), i) for n, i in self._graph._uses.get(self._id, [])]
 
     def origins(self) -> list[int]:
-        """The numbers of the Values that it was made from, in this graph or one before it."""
+        """Returns the numbers of its origins: Values of this graph or of an earlier one."""
         return list(self._data()["origins"])
 
     def unique(self) -> int:
-        """Its number: no other Value of the process has it."""
+        """Returns its number, which is unique in the process."""
         return self._id
 
     def requires_grad(self) -> bool:
@@ -420,39 +421,39 @@ class Value(_Part):
         return None not in (of.dtype(), of.device(), of.sizes(), of.strides())
 
     def toIValue(self) -> Any:
-        """The value of a constant; None for what is none (and for None)."""
+        """Returns the value of a constant; None for any other Value (and for None)."""
         slot = ffi.new("uh_value *")
         constant = c_integer(lib.uh_value_constant(self._graph._handle, self._id, slot))
         return to_python(slot) if constant else None
 
     def setType(self, type: str) -> Value:
-        """Gives it another type, by its text."""
+        """Sets its type, as text."""
         c_integer(lib.uh_value_set_type(self._graph._handle, self._id, type.encode()))
         return self
 
     def setTypeAs(self, other: Value) -> Value:
-        """Gives it the type of another Value."""
+        """Sets its type to that of another Value."""
         return self.setType(other.type())
 
     def inferTypeFrom(self, value: Any) -> Value:
-        """Gives it the type of a Tensor, with all that is known of it."""
+        """Sets its type to that of a Tensor, with dtype, device, sizes and strides."""
         if not isinstance(value, Tensor):
             raise TypeError(f"inferTypeFrom: expected a Tensor, got {type(value).__name__}")
         return self.setType(type_of(value))
 
     def setDebugName(self, name: str) -> Value:
-        """Gives it a name, made unique within the graph."""
+        """Sets its name, made unique within the graph."""
         c_integer(lib.uh_value_set_name(self._graph._handle, self._id, name.encode()))
         return self
 
     def copyMetadata(self, other: Value) -> Value:
-        """Takes over type and name of another Value."""
+        """Copies type and name of another Value."""
         self.setType(other.type())
         name = other.debugName()
         return self if name.isdigit() else self.setDebugName(name.partition(".")[0])
 
     def replaceAllUsesWith(self, other: Value) -> None:
-        """Every use becomes one of `other`."""
+        """Replaces every use by one of `other`."""
         c_integer(lib.uh_value_replace(self._graph._handle, self._id, value_id(other)))
 
     def replaceAllUsesAfterNodeWith(self, node: Node, other: Value) -> None:
@@ -465,9 +466,9 @@ class Value(_Part):
 
 
 def value_id(value: Any) -> int:
-    """The number of a Value.
+    """Returns the number of a Value.
 
-    Raises: TypeError for anything else, such as a Node: what it makes are its outputs.
+    Raises: TypeError for anything else, such as a Node instead of its output.
     """
     if isinstance(value, Value):
         return value._id
@@ -482,35 +483,35 @@ class Node(_Part):
     _table = "_nodes"
 
     def kind(self) -> str:
-        """Such as "aten::add" or "prim::If"."""
+        """Returns the kind, such as "aten::add" or "prim::If"."""
         return str(self._data()["kind"])
 
     def schema(self) -> Schema:
-        """The operator's schema; "" for what is none."""
+        """Returns the operator's schema; "" if the node is not an operator."""
         return Schema(self._data().get("schema", ""))
 
     def scopeName(self) -> str:
-        """The module that it comes from: "__module.linear"; "" outside of traces."""
+        """Returns the module of a traced node: "__module.linear"; "" outside of traces."""
         return str(self._data().get("scope") or "")
 
     def inputs(self) -> list[Value]:
-        """The inputs, in order."""
+        """Returns the inputs, in order."""
         return [Value(self._graph, i) for i in self._data()["inputs"]]
 
     def outputs(self) -> list[Value]:
-        """The outputs, in order."""
+        """Returns the outputs, in order."""
         return [Value(self._graph, value["id"]) for value in self._data()["outputs"]]
 
     def input(self, i: int = 0) -> Value:
-        """One input."""
+        """Returns one input."""
         return self.inputs()[i]
 
     def output(self, i: int = 0) -> Value:
-        """One output."""
+        """Returns one output."""
         return self.outputs()[i]
 
     def namedInput(self, name: str) -> Value:
-        """The input of an argument of the schema. Raises: RuntimeError for an unknown name."""
+        """Returns the input for an argument of the schema. Raises: RuntimeError for an unknown name."""
         names = [argument.name for argument in self.schema().arguments]
         if name not in names:
             raise RuntimeError(f"{self.kind()} has no argument {name!r}; it has {', '.join(names)}")
@@ -533,7 +534,7 @@ class Node(_Part):
         return any(output.uses() for output in self.outputs())
 
     def blocks(self) -> list[Block]:
-        """The blocks of an If or Loop."""
+        """Returns the blocks of an If or Loop."""
         return [Block(self._graph, block["id"]) for block in self._data()["blocks"]]
 
     def owningBlock(self) -> Block:
@@ -541,11 +542,11 @@ class Node(_Part):
         return Block(self._graph, self._data()["block"])
 
     def attributes(self) -> dict[str, str]:
-        """The attributes as the graph's text writes them."""
+        """Returns the attributes as the graph's text writes them."""
         return dict(self._data()["attributes"])
 
     def attributeNames(self) -> list[str]:
-        """The names of its attributes."""
+        """Returns the names of its attributes."""
         return [*self._data()["attributes"], *self._data().get("graphs", {})]
 
     def hasAttributes(self) -> bool:
@@ -553,7 +554,7 @@ class Node(_Part):
         return bool(self.attributeNames())
 
     def attribute(self, name: str) -> Any:
-        """The value of an attribute: a number, text, Tensor, list.
+        """Returns the value of an attribute: a number, string, Tensor or list.
 
         Raises: RuntimeError when there is none of that name.
         """
@@ -564,7 +565,8 @@ class Node(_Part):
         return self.output().toIValue() if constant else value_of(text)
 
     def kindOf(self, name: str) -> str:
-        """The letter of an attribute's kind: "i" of int, "s" of str, "ts" of Tensors, "g" of graphs."""
+        """Returns the letter of an attribute's kind: "i" of int, "s" of str, "ts" of Tensors, "g" of
+        graphs."""
         if name in self._data().get("graphs", {}):
             return "g"
         value = self.attribute(name)
@@ -577,7 +579,7 @@ class Node(_Part):
         return name in self.attributeNames()
 
     def sourceRange(self) -> str:
-        """ "file:line:column" of the source that it comes from; "" when there is none."""
+        """Returns "file:line:column" of its source; "" without one."""
         span = self._data()["span"]
         return f"{span[0]}:{span[1]}:{span[2]}" if span else ""
 
@@ -613,51 +615,51 @@ class Node(_Part):
     insertAfter = moveAfter
 
     def replaceInput(self, i: int, value: Value) -> None:
-        """Another Value as an input."""
+        """Replaces an input."""
         c_integer(lib.uh_node_set_input(self._graph._handle, self._id, i, value_id(value)))
 
     def replaceInputWith(self, value: Value, other: Value) -> None:
-        """Another Value wherever this one is an input."""
+        """Replaces a Value by another in all inputs."""
         for i, operand in enumerate(self.inputs()):
             if operand == value:
                 self.replaceInput(i, other)
 
     def replaceAllUsesWith(self, other: Node) -> None:
-        """Every use of an output becomes one of the other node's."""
+        """Replaces the uses of all outputs by the other node's outputs."""
         for own_output, its in zip(self.outputs(), other.outputs(), strict=True):
             own_output.replaceAllUsesWith(its)
 
     def removeAllInputs(self) -> None:
-        """Without inputs."""
+        """Removes all inputs."""
         for i in reversed(range(self.inputsSize())):
             self.removeInput(i)
 
     def eraseOutput(self, i: int) -> None:
-        """One output less. Raises: RuntimeError while it is used."""
+        """Removes an output. Raises: RuntimeError while it is used."""
         c_integer(lib.uh_node_drop_output(self._graph._handle, self._id, i))
 
     def addInput(self, value: Value) -> Value:
-        """One more input, as the last."""
+        """Appends an input."""
         at = len(self._data()["inputs"])
         operand_id = value_id(value)
         c_integer(lib.uh_node_insert_input(self._graph._handle, self._id, at, operand_id))
         return value
 
     def removeInput(self, i: int) -> None:
-        """One input less."""
+        """Removes an input."""
         c_integer(lib.uh_node_drop_input(self._graph._handle, self._id, i))
 
     def addOutput(self, type: str = "Tensor") -> Value:
-        """One more output."""
+        """Appends an output."""
         output_id = lib.uh_node_add_output(self._graph._handle, self._id, type.encode())
         return Value(self._graph, c_integer(output_id))
 
     def addBlock(self) -> Block:
-        """One more block."""
+        """Appends a block."""
         return Block(self._graph, c_integer(lib.uh_node_add_block(self._graph._handle, self._id)))
 
     def setAttribute(self, name: str, value: Any) -> Node:
-        """Sets an attribute to a number, text, list, tensor... or a Graph."""
+        """Sets an attribute to a number, string, list, tensor... or a Graph."""
         if isinstance(value, Graph):
             done = lib.uh_node_set_graph(
                 self._graph._handle, self._id, name.encode(), value._handle
@@ -671,18 +673,18 @@ class Node(_Part):
         return self
 
     def removeAttribute(self, name: str) -> Node:
-        """Drops an attribute, if it is there."""
+        """Removes an attribute if it exists."""
         c_integer(lib.uh_node_drop_attribute(self._graph._handle, self._id, name.encode()))
         return self
 
     def copyAttributes(self, other: Node) -> Node:
-        """Takes over the attributes of another node."""
+        """Copies the attributes of another node."""
         for name in other.attributes():
             self.setAttribute(name, other.attribute(name))
         return self
 
     def destroy(self) -> None:
-        """Takes it out of the graph. Raises: RuntimeError while an output is used."""
+        """Erases it from the graph. Raises: RuntimeError while an output is used."""
         c_integer(lib.uh_node_destroy(self._graph._handle, self._id))
 
     def __repr__(self) -> str:
@@ -699,7 +701,7 @@ class Block(_Part):
     _table = "_blocks"
 
     def inputs(self) -> list[Value]:
-        """Its parameters."""
+        """Returns its parameters."""
         return [Value(self._graph, value["id"]) for value in self._data()["params"]]
 
     def outputs(self) -> list[Value]:
@@ -707,11 +709,11 @@ class Block(_Part):
         return [Value(self._graph, i) for i in self._data()["returns"]]
 
     def nodes(self) -> list[Node]:
-        """Its nodes, in order, without those of blocks inside."""
+        """Returns its nodes, in order, without those of inner blocks."""
         return [Node(self._graph, node["id"]) for node in self._data()["nodes"]]
 
     def all_nodes(self) -> Iterator[Node]:
-        """Its nodes in order, also inside of blocks."""
+        """Returns its nodes in order, also those of inner blocks."""
         waiting = [iter(self.nodes())]
         while waiting:
             node = next(waiting[-1], None)
@@ -726,33 +728,33 @@ class Block(_Part):
         return next(iter(self.findAllNodes(kind, recurse)), None)
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
-        """All nodes of a kind; with `recurse` also those of blocks inside."""
+        """Returns all nodes of a kind; with `recurse` also those of inner blocks."""
         return [
             node for node in (self.all_nodes() if recurse else self.nodes()) if node.kind() == kind
         ]
 
     def returnNode(self) -> Node:
-        """The node whose inputs it returns."""
+        """Returns the node whose inputs are the block's outputs."""
         return Node(self._graph, self._data()["return"])
 
     def paramNode(self) -> Node:
-        """The node whose outputs are its parameters."""
+        """Returns the node whose outputs are the block's parameters."""
         return Node(self._graph, self._data()["param"])
 
     def owningNode(self) -> Node | None:
-        """The If or Loop around it; None for a graph's own."""
+        """Returns the If or Loop that has it; None for the outermost block."""
         owner = self._data()["owner"]
         return None if owner is None else Node(self._graph, owner)
 
     def addInputToBlock(self, name: str = "", type: str = "Tensor") -> Value:
-        """One more parameter."""
+        """Appends a parameter."""
         param_id = lib.uh_block_add_param(
             self._graph._handle, self._id, name.encode(), type.encode()
         )
         return Value(self._graph, c_integer(param_id))
 
     def registerOutput(self, value: Value) -> None:
-        """One more Value that it returns."""
+        """Appends an output."""
         c_integer(lib.uh_block_add_return(self._graph._handle, self._id, value_id(value)))
 
 

@@ -1,4 +1,4 @@
-"""Attributes of nodes: what a graph's text writes of them, as values."""
+"""Attributes of nodes: conversion from a graph's text to Python values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.tensor import Tensor
 
-# PyTorch asks a node for an attribute by letters for its kind, and sets it by the same with a _.
+# PyTorch reads an attribute by a method named for its kind, and sets it by the same name with a _.
 LETTERS: dict[str, Any] = {
     "i": int,
     "f": float,
@@ -28,7 +28,8 @@ def letter_of(value: Any) -> str:
 
 
 def value_of(text: str) -> Any:
-    """Parses an attribute's value as graphs print it: numbers, strings and lists; any other text is itself.
+    """Parses an attribute's value as graphs print it: numbers, strings and lists; returns any other text
+    unchanged.
 
     >>> value_of('"forward"'), value_of("[1, 2]"), value_of("2.")
     ('forward', [1, 2], 2.0)

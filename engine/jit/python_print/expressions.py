@@ -28,13 +28,13 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r"
 
 @functools.lru_cache(512)
 def annotation(type: str) -> str:
-    """A type of a graph as Python annotates it: "int[]" is List[int]."""
+    """Returns a graph's type as a Python annotation: "int[]" is List[int]."""
     text = c_string(lib.uh_type_annotation(type.encode()))
     return re.sub(r"\bNone\b", "NoneType", re.sub(r"\bEnum<([\w.]+)>", r"\1", text))
 
 
 def constant(value: Any) -> str:
-    """A number, text, None, or list, tuple or dictionary of them."""
+    """Prints a number, string, None, or a list, tuple or dictionary of them."""
     match value:
         case enum.Enum():
             return f"{enum_type(type(value)).name}.{value.name}"
@@ -55,10 +55,10 @@ def constant(value: Any) -> str:
 def expression(
     node: dict[str, Any], args: list[str], types: dict[int, str], built: Container[int] = ()
 ) -> str:
-    """The text of a node whose inputs are written as `args`.
+    """Prints a node whose inputs are printed as `args`.
 
-    built: inputs that are lists of the program's own. These are written, also where they are equal
-    to the operator's defaults.
+    built: inputs that are lists built by the program. These are printed even if they equal the
+    operator's defaults.
     """
     kind = node["kind"]
     attribute = node["attributes"].get("name", "").strip('"')
@@ -165,7 +165,7 @@ def _arguments(schema: str) -> tuple[tuple[str, str | None, bool], ...]:
 
 
 def _needed(node: dict[str, Any], args: list[str], built: Container[int]) -> list[str]:
-    """The arguments up to the last one that is not as declared."""
+    """Returns the arguments up to the last one that differs from its default."""
     if "schema" not in node:
         return args
     declared = _arguments(node["schema"])

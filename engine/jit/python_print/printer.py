@@ -1,8 +1,7 @@
-"""A graph as Python source again, for reading: `fn.code`, in PyTorch's form.
+"""Printer of a graph as Python source, for reading: `fn.code`, in PyTorch's form.
 
-What is used once, by what follows, is written where it is used, as long as the line stays short and
-the order in which things run stays the same. Constants are written where they are used, and what
-already has a name keeps it.
+A value with one use, by the next statement, is printed inline if the line stays short and the order
+of evaluation stays the same. Constants are always inline; named values keep their names.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ if TYPE_CHECKING:
 
 Data = dict[str, Any]  # a block, node or value of the snapshot: see csrc/jit/ir/snapshot.h
 _LONG = 40  # columns, with the indentation: a longer expression gets its own line
-_ENDLESS = str(2**63 - 1)  # turns of a loop without `range`
-_RETURN = "return"  # stands for the end of a block among the uses of a value
+_ENDLESS = str(2**63 - 1)  # trip count of a loop without `range`
+_RETURN = "return"  # marks the end of a block among the uses of a value
 
 
 def python_of(function: NativeFunction, name: str) -> str:
-    """The source of a function that does what the graph of `function` does."""
+    """Prints the graph of `function` as a Python function."""
     return python_with_constants(function, name)[0]
 
 
 def python_with_constants(function: NativeFunction, name: str) -> tuple[str, dict[str, Tensor]]:
-    """The same, and the tensors that it calls CONSTANTS.c0 and so on, by name."""
+    """Prints the function, and returns the tensors that the source calls CONSTANTS.c0 and so on."""
     graph = function.graph
     with deeply(RuntimeError, f"the code of {name}"):
         writer = PythonPrinter(graph.snapshot()["block"])
@@ -48,14 +47,14 @@ class PythonPrinter:
         self.types: dict[int, str] = {}
         self.made_by: dict[int, Data] = {}
         self.home: dict[int, Data] = {}  # node -> its block
-        self.uses: dict[int, list[tuple[Data | str, Data]]] = {}  # value -> (user, block of that)
+        self.uses: dict[int, list[tuple[Data | str, Data]]] = {}  # value -> (user, its block)
         self._read(block)
         self.inline: set[int] = set()  # nodes
         self._scan(block)
-        self.expressions: dict[int, str] = {}  # how a value is written
-        self.waiting: dict[int, None] = {}  # values that are written where they are used, in order
+        self.expressions: dict[int, str] = {}  # the text of each inline value
+        self.waiting: dict[int, None] = {}  # inline values that are not printed yet, in order
         self.tensors: dict[Any, int] = {}  # constants, in the order of their first use
-        self.constants: dict[int, int] = {}  # the same: value -> number
+        self.constants: dict[int, int] = {}  # value -> index of the constant
         self.names: set[str] = set()
         self.numbers: dict[str, int] = {}  # stem -> the next number to try
         self.lines: list[str] = []
@@ -74,7 +73,7 @@ class PythonPrinter:
         for value in block["returns"]:
             self.uses.setdefault(value, []).append((_RETURN, block))
 
-    # What is written where it is used
+    # Choice of the values that are printed inline
 
     def _scan(self, block: Data) -> None:
         nodes = block["nodes"]
@@ -88,7 +87,8 @@ class PythonPrinter:
             return i
 
         def inputs(values: Sequence[int], position: int) -> int:
-            """Marks what ends right before `place` and is used by it, from the last input on."""
+            """Marks the inputs that are computed right before `position` as inline, starting from
+            the last."""
             for value in reversed(values):
                 node = self.made_by.get(value)
                 if node is None or position < 0 or node["id"] != nodes[position]["id"]:
@@ -117,7 +117,7 @@ class PythonPrinter:
     # Names
 
     def _name(self, value: Data) -> str:
-        """x for %x.1, x0 for the next x; _0 for what has only a number."""
+        """Returns x for %x.1, x0 for the next x; _0 for a value without a name."""
         stem = re.sub(r"\W", "_", re.sub(r"\.\d+$", "", value["name"]))
         if not stem or stem[0].isdigit():
             stem = "_"
@@ -143,7 +143,7 @@ class PythonPrinter:
         parameters: list[str] = []
         for value, python in zip(self.block["params"], signature.parameters.values(), strict=True):
             output = self._name({**value, "name": python.name})
-            if value["name"].partition(".")[0] == "self" and not parameters:  # the object itself
+            if value["name"].partition(".")[0] == "self" and not parameters:  # `self`
                 parameters.append(output)
                 continue
             text = f"{output}: {annotation(value['type'])}"
@@ -166,7 +166,7 @@ class PythonPrinter:
         self.lines.append("  " * level + text)
 
     def _constants(self, block: Data, seen: set[int]) -> Iterator[Data]:
-        """All constants, in the order of their first use."""
+        """Collects all constants, in the order of their first use."""
         for node in block["nodes"]:
             yield from self._constants_of(node["inputs"], seen)
             for inner in _inside(node):
@@ -184,7 +184,7 @@ class PythonPrinter:
         (value,) = node["outputs"]
         text = expression(node, [], self.types)
         if node["kind"] == "prim::Constant" and annotation(value["type"]) == "Tensor":
-            known = text if text != "CONSTANT" else value["id"]  # a large one is none of the others
+            known = text if text != "CONSTANT" else value["id"]  # large ones are unique
             number = self.tensors.setdefault(known, len(self.tensors))
             if number not in self.constants.values():
                 self.constants[value["id"]] = number
@@ -223,8 +223,8 @@ class PythonPrinter:
             self._say(level, f"{names}{', ' if unpacks else ' '}= {text}")
 
     def _split(self, values: Sequence[int], level: int) -> None:
-        """Lines for the values up to the last one that is too long to stand within a line, and for
-        what waits since before it: things keep their order."""
+        """Prints the values that are too long to be inline, and all pending values before them, so
+        that the order of evaluation is kept."""
         long = [
             value
             for value in values
@@ -241,7 +241,7 @@ class PythonPrinter:
         self._say(level, f"{self._name(named)} = {text}")
 
     def _used(self, value: int) -> str:
-        """The text of a value, which is written now."""
+        """Returns the text of a value and removes it from the pending ones."""
         self.waiting.pop(value, None)
         return self.expressions[value]
 
@@ -316,14 +316,14 @@ class PythonPrinter:
         self._nodes(block, level + 1)
         self._split(returned, level + 1)
         self._assign(level + 1, names, returned)
-        if not endless and not always:  # no source makes this one, passes do
+        if not endless and not always:  # created by passes only, never from source
             self._say(level + 1, f"if not {self.expressions[condition]}: break")
         if len(self.lines) == body_start:
             self._say(level + 1, "pass")
 
 
 def _inside(node: Data) -> list[Data]:
-    """Returns the blocks of a node; of a fork the block of its graph."""
+    """Returns the blocks of a node; for a fork the block of its graph."""
     if node["kind"] == "prim::fork":
         return [node["graphs"]["Subgraph"]["block"]]
     blocks: list[Data] = node["blocks"]

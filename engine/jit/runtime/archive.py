@@ -18,7 +18,8 @@ from engine.jit.types.ivalues import ObjectBox
 
 
 def write(box: ObjectBox, f: Any, extra_files: dict[str, Any] | None = None) -> None:
-    """Writes a module to a path, which gets the new file when it is complete, or to an object with `write`."""
+    """Writes a module to a path, whose file is replaced when the new one is complete, or to an object with
+    `write`."""
     if not hasattr(f, "write"):
         _write(box, os.fspath(f), extra_files or {})
         return
@@ -30,7 +31,7 @@ def write(box: ObjectBox, f: Any, extra_files: dict[str, Any] | None = None) -> 
 
 
 def to_bytes(box: ObjectBox, extra_files: dict[str, Any] | None = None) -> bytes:
-    """Returns what `write` writes."""
+    """Returns the bytes that `write` writes."""
     buffer = io.BytesIO()
     write(box, buffer, extra_files)
     return buffer.getvalue()
@@ -38,7 +39,7 @@ def to_bytes(box: ObjectBox, extra_files: dict[str, Any] | None = None) -> bytes
 
 def _write(box: ObjectBox, path: str, extra: dict[str, Any]) -> None:
     files = ffi.new("uh_extra_file[]", len(extra))
-    buffers = []  # as long as `files` points at them
+    buffers = []  # must outlive `files`, which points at them
     for file, (name, content) in zip(files, extra.items(), strict=True):
         if isinstance(content, str):
             content = content.encode()
@@ -56,7 +57,7 @@ def _c_string(text: str | bytes, role: str) -> bytes:
 
 
 def open_archive(f: Any, mmap: bool | None) -> int:
-    """A `uh_archive`: of a path, or of what an object reads."""
+    """Opens a `uh_archive` from a path, or from an object with `read`."""
     if hasattr(f, "read"):
         if mmap:
             raise ValueError("jit.load: mmap=True needs a path, got an open file")

@@ -27,7 +27,7 @@ _MAY_HAVE_NAMES = (tuple, list, dict)
 
 
 class NativeFunction:
-    """One reference on a function of the core: a name, a graph and its executor."""
+    """One reference to a function of the core: a name, a graph and its executor."""
 
     def __init__(self, handle: int) -> None:
         if not handle:
@@ -36,7 +36,7 @@ class NativeFunction:
 
     @classmethod
     def of(cls, name: str, graph: int) -> NativeFunction:
-        """A new function that takes a reference on this graph."""
+        """Creates a function that takes a reference to this graph."""
         return cls(lib.uh_function_new(name.encode(), graph))
 
     def __del__(self) -> None:
@@ -98,16 +98,16 @@ class NativeFunction:
 
     @property
     def graph(self) -> Graph:
-        """The graph as it was compiled."""
+        """Returns the graph as it was compiled."""
         return Graph(lib.uh_function_graph(self.handle))
 
     def graph_for(self, args: Sequence[Any]) -> Graph:
-        """The graph that runs for inputs like these: optimised, and specialised once it has run."""
+        """Returns the graph that runs for such inputs: optimised, and after the first run specialised."""
         native = BoxedArgs(args)
         return Graph(lib.uh_function_graph_for(self.handle, native.array, native.count))
 
     def instructions(self, args: Sequence[Any]) -> str:
-        """Returns the interpreter's program for inputs like these, a line each."""
+        """Returns the interpreter's instructions for such inputs, one per line."""
         native = BoxedArgs(args)
         return c_string(lib.uh_function_code(self.handle, native.array, native.count))
 
@@ -135,7 +135,7 @@ def misfit(
     kwargs: dict[str, Any],
     more: int = 0,
 ) -> RuntimeError:
-    """Returns PyTorch's error for arguments that do not fit; `more` counts arguments before `args`."""
+    """Returns PyTorch's error for arguments that do not match; `more` counts arguments before `args`."""
     parameters = signature.parameters.values()
     plain = [
         parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY
@@ -210,7 +210,7 @@ class ScriptFunction:
         )
         self._plain = (
             self._simple and native.takes_tensors()
-        )  # tensors to one tensor: the usual call
+        )  # fast path for tensor arguments and one tensor result
         self.__name__ = self.__qualname__ = native.name
         self.__doc__ = fn.__doc__
         self.__wrapped__ = fn
@@ -237,12 +237,12 @@ class ScriptFunction:
 
     @property
     def name(self) -> str:
-        """The function's name."""
+        """Returns the function's name."""
         return self._native.name
 
     @property
     def qualified_name(self) -> str:
-        """PyTorch's qualified name: `__torch__.f`."""
+        """Returns PyTorch's qualified name: `__torch__.f`."""
         return f"__torch__.{self.name}"
 
     @property
@@ -263,11 +263,11 @@ class ScriptFunction:
         return graph
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
-        """The graph that runs for inputs like these: optimised, and specialised once it has run."""
+        """Returns the graph that runs for such inputs: optimised, and after the first run specialised."""
         return self._native.graph_for(self._bound(args, kwargs))
 
     def instructions(self, *args: Any, **kwargs: Any) -> str:
-        """Returns the interpreter's program for inputs like these, a line each."""
+        """Returns the interpreter's instructions for such inputs, one per line."""
         return self._native.instructions(self._bound(args, kwargs))
 
     @property
@@ -284,7 +284,7 @@ class ScriptFunction:
         return archive.to_bytes(self._as_module(), _extra_files)
 
     def _as_module(self) -> ObjectBox:
-        """A module whose forward is this function: files hold modules."""
+        """Returns a module whose forward is this function, because files store modules."""
         return ObjectBox(lib.uh_function_module(self._native.handle))
 
     def __reduce_ex__(self, protocol: Any) -> Any:

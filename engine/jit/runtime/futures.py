@@ -1,7 +1,7 @@
-"""fork and wait: calls that are begun, and what they come to.
+"""fork and wait: futures of calls.
 
-A call runs where it is begun, on the same thread, which PyTorch allows: results, errors and graphs are
-the same, and recordings, callbacks, gradients and modes are those of the caller.
+A forked call runs at once, on the calling thread, which PyTorch allows: results, errors and graphs are
+the same, and recordings, callbacks, gradients and modes are the caller's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """The result of `jit.fork`: the value of a call, or the error that it ended with.
+    """The result of `jit.fork`: the value of a call, or its error.
 
     >>> from engine import jit
     >>> future = jit.fork(lambda n: n + 1, 2)
@@ -36,11 +36,11 @@ class Future(Generic[T]):
         self._callbacks: list[Callable[[Future[T]], Any]] = []
 
     def done(self) -> bool:
-        """Returns whether there is a result or an error."""
+        """Returns True if there is a result or an error."""
         return self._done
 
     def wait(self) -> T:
-        """The result. Raises: what the call raised; RuntimeError while nothing was set."""
+        """Returns the result. Raises: the call's error; RuntimeError while no result is set."""
         if self._error is not None:
             raise self._error
         if not self._done:
@@ -49,15 +49,15 @@ class Future(Generic[T]):
         return value
 
     def value(self) -> T:
-        """The result, as `wait` gives it."""
+        """Returns the result, as `wait` does."""
         return self.wait()
 
     def set_result(self, result: T) -> None:
-        """Makes it done. Raises: RuntimeError when it is already."""
+        """Marks it completed. Raises: RuntimeError if it is completed already."""
         self._end(result, None)
 
     def set_exception(self, error: BaseException) -> None:
-        """Makes it done with an error, which `wait` raises."""
+        """Marks it completed with an error, which `wait` raises."""
         self._end(None, error)
 
     def _end(self, result: Any, error: BaseException | None) -> None:
@@ -68,21 +68,21 @@ class Future(Generic[T]):
             callback(self)
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
-        """Calls it with the future when that is done: now where it is."""
+        """Calls a function with the future on completion; at once if it is completed."""
         if self._done:
             callback(self)
         else:
             self._callbacks.append(callback)
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
-        """A future of what `callback(future)` returns once this one is done."""
+        """Returns a future for the result of `callback(future)`, called on completion."""
         following: Future[Any] = Future()
         self.add_done_callback(lambda done: _run(following, callback, (done,), {}))
         return following
 
 
 class _FromProgram(Future[T]):
-    """One that a compiled function returned: the core holds what it came to."""
+    """A future that a compiled function returned: the core holds its result."""
 
     def __init__(self, box: ObjectBox) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class _FromProgram(Future[T]):
         self._done = True
 
     def wait(self) -> T:
-        """The result. Raises: what the call raised."""
+        """Returns the result. Raises: the call's error."""
         type = Type(c_string(lib.uh_box_type(self._script_object.handle)))
         value: T = _waiting(type).run(self)
         return value
@@ -100,7 +100,7 @@ _waits: dict[str, Graph] = {}
 
 
 def _waiting(type: Type) -> Graph:
-    """A program that waits for a future of this type."""
+    """Returns a compiled function that waits for a future of this type."""
     if type not in _waits:
         result = type.getElementType()
         _waits[type] = Graph.parse(
@@ -110,7 +110,7 @@ def _waiting(type: Type) -> Graph:
 
 
 def from_program(handle: int) -> Future[Any]:
-    """The future that a compiled function returned; the box is taken over."""
+    """Converts a compiled function's result to a Future; takes ownership of the box."""
     return _FromProgram(ObjectBox(handle))
 
 
@@ -126,8 +126,8 @@ def _run(future: Future[Any], fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
 def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
     """Starts a call and returns the Future of its result. In compiled code a `prim::fork`.
 
-    It runs here, on this thread. What compiled code raises comes at `wait`, what a function of
-    Python raises now, as in PyTorch; a trace records what the call does in its place.
+    It runs at once, on this thread. Errors of compiled code are raised at `wait`, those of a Python
+    function at once, as in PyTorch; a trace records the call's operators in its place.
     """
     future: Future[T] = Future()
     if isinstance(func, (ScriptFunction, ScriptMethod, ScriptModule)):
@@ -138,7 +138,8 @@ def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
 
 
 def wait(future: Future[T]) -> T:
-    """Returns the result of a Future. Raises: the call's error, TypeError for what is not a Future."""
+    """Returns the result of a Future. Raises: the call's error, TypeError for anything but a
+    Future."""
     if not isinstance(future, Future):
         raise TypeError(f"jit.wait: expected a Future, got {type(future).__name__}")
     return future.wait()

@@ -25,8 +25,8 @@ _CONTAINERS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
 
 
 class ScriptMeta(type):
-    """The class of ScriptModule and of classes that derive from it: their objects are compiled once
-    `__init__` has run, by the function that `script_methods` registers here."""
+    """The metaclass of ScriptModule: after `__init__` it compiles objects of derived classes, with the
+    function that `script_methods` registers here."""
 
     compile_object: ClassVar[Callable[[type, list[Any], Any], Any]]
 
@@ -37,7 +37,7 @@ class ScriptMeta(type):
 
 
 class ConstMap:
-    """The tensors that `code_with_constants` calls c0, c1..."""
+    """The tensors that `code_with_constants` names c0, c1..."""
 
     def __init__(self, constants: dict[str, Tensor]) -> None:
         self.const_mapping = constants
@@ -79,7 +79,7 @@ class ScriptMethod:
 
     @property
     def owner(self) -> ScriptModule:
-        """The module that it belongs to."""
+        """Returns the module that has the method."""
         return self._owner
 
     @property
@@ -89,7 +89,7 @@ class ScriptMethod:
 
     @property
     def graph(self) -> Graph:
-        """The graph as it was compiled or traced."""
+        """Returns the graph as it was compiled or traced."""
         return self._function.graph.of(self._owner)
 
     @property
@@ -101,30 +101,30 @@ class ScriptMethod:
 
     @property
     def code(self) -> str:
-        """The graph as Python source again."""
+        """Returns the graph, printed as Python source."""
         return python_of(self._function, self.__name__)
 
     @property
     def code_with_constants(self) -> tuple[str, ConstMap]:
-        """`code`, and the tensors that it calls CONSTANTS.c0 and so on."""
+        """Returns `code`, and the tensors that it calls CONSTANTS.c0 and so on."""
         code, constants = python_with_constants(self._function, self.__name__)
         return code, ConstMap(constants)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
-        """The graph that runs for inputs like these: optimised, and specialised once it has run."""
+        """Returns the graph that runs for such inputs: optimised, and after the first run specialised."""
         return self._function.graph_for(self._bound(args, kwargs)).of(self._owner)
 
     def instructions(self, *args: Any, **kwargs: Any) -> str:
-        """Returns the interpreter's program for inputs like these, a line each."""
+        """Returns the interpreter's instructions for such inputs, one per line."""
         return self._function.instructions(self._bound(args, kwargs))
 
 
 class ScriptModule(Module, metaclass=ScriptMeta):
     """The result of `jit.script(module)`, `jit.trace(module, inputs)` and `jit.load(file)`.
 
-    Attributes are read from and written to the compiled object; `forward` and what was exported run
-    compiled. Everything else of a Module (parameters, state_dict, to, train) is as ever. A class of
-    one's own may derive from it: its methods with `jit.script_method` are compiled.
+    Attributes are read from and written to the compiled object; `forward` and exported methods run
+    compiled. Everything else (parameters, state_dict, to, train) works as in Module. In a derived
+    class, methods with `jit.script_method` are compiled.
     """
 
     def __init__(
@@ -135,13 +135,13 @@ class ScriptModule(Module, metaclass=ScriptMeta):
         loaded: dict[int, tuple[Tensor, Parameter]] | None = None,
     ) -> None:
         super().__init__()
-        if box is None:  # of a class that derives from this one: what it says is compiled after it
+        if box is None:  # in a derived class, which is compiled after its `__init__`
             return
         described = NativeClass.of(box).describe()
         self.__dict__.update(
             _script_object=box, _script_class=described["name"], _signatures=signatures or {}
         )
-        loaded = {} if loaded is None else loaded  # parameters by tensor: tied ones stay tied
+        loaded = {} if loaded is None else loaded  # by tensor, for tied parameters
         for attribute in described["attributes"]:
             self._take(attribute, children or {}, loaded)
         self.__dict__["_methods"] = {}
@@ -160,7 +160,7 @@ class ScriptModule(Module, metaclass=ScriptMeta):
     ) -> None:
         name = attribute["name"]
         if not (name == "training" or attribute["kind"] or is_module_class(attribute["type"])):
-            return  # read on demand: an object is copied with all that it holds
+            return  # read on demand, because reading an object copies everything in it
         value = self._script_object.get(name)
         if name == "training":
             self.__dict__["training"] = value
@@ -197,7 +197,7 @@ class ScriptModule(Module, metaclass=ScriptMeta):
     def __setattr__(self, name: str, value: Any) -> None:
         slots = self.__dict__.get("_script_object")
         if slots is None and isinstance(value, Attribute):
-            # A value, and what the compiler takes it for.
+            # A value, and its type for the compiler.
             self.__dict__.setdefault("_declared", {})[name] = value.type
             value = value.value
         if slots is None or name in _OWN:
@@ -220,7 +220,8 @@ class ScriptModule(Module, metaclass=ScriptMeta):
         super().__delattr__(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Only before it is compiled. Raises: RuntimeError: compiled code would not know it."""
+        """Adds a submodule before compilation. Raises: RuntimeError after it: compiled code would not
+        have the submodule."""
         if "_script_object" in self.__dict__:
             raise RuntimeError(
                 f"{self.original_name}: a compiled module gets no submodule '{name}' any more; add it "
@@ -262,7 +263,7 @@ class ScriptModule(Module, metaclass=ScriptMeta):
             f"{self.original_name}: a compiled module is not pickled; write it with jit.save"
         )
 
-    # Containers are iterated over as before they were compiled
+    # Iteration over containers works as before compilation
 
     def _items(self) -> dict[str, Any]:
         if self.original_name not in _CONTAINERS:
@@ -287,7 +288,7 @@ class ScriptModule(Module, metaclass=ScriptMeta):
         return items[key] if self.original_name == "ModuleDict" else list(items.values())[key]
 
     def train(self, mode: bool = True) -> ScriptModule:
-        """Sets `training` here and below, in the compiled objects too."""
+        """Sets `training` of the module and its submodules, in the compiled objects too."""
         super().train(mode)
         for module in self.modules():
             if isinstance(module, ScriptModule):
@@ -301,7 +302,7 @@ class ScriptModule(Module, metaclass=ScriptMeta):
 
     @property
     def forward(self) -> ScriptMethod:
-        """The compiled forward; a call of it raises what its operators raise."""
+        """Runs the compiled forward. Raises: its operators' errors."""
         return self._method("forward")
 
     def _method(self, name: str) -> ScriptMethod:
@@ -312,12 +313,12 @@ class ScriptModule(Module, metaclass=ScriptMeta):
 
     @property
     def original_name(self) -> str:
-        """The name of the Python class that was compiled."""
+        """Returns the name of the compiled Python class."""
         return str(self._script_class).rpartition(".")[2]
 
     @property
     def graph(self) -> Graph:
-        """The graph of forward, with calls of submodules."""
+        """Returns the graph of forward, with calls of submodules."""
         return self._method("forward").graph
 
     @property
@@ -327,20 +328,20 @@ class ScriptModule(Module, metaclass=ScriptMeta):
 
     @property
     def code(self) -> str:
-        """The graph of forward as Python source again."""
+        """Returns the graph of forward, printed as Python source."""
         return self._method("forward").code
 
     @property
     def code_with_constants(self) -> tuple[str, ConstMap]:
-        """`code`, and the tensors that it calls CONSTANTS.c0 and so on."""
+        """Returns `code`, and the tensors that it calls CONSTANTS.c0 and so on."""
         return self._method("forward").code_with_constants
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
-        """The graph that runs for inputs like these: optimised, and specialised once it has run."""
+        """Returns the graph that runs for such inputs: optimised, and after the first run specialised."""
         return self._method("forward").graph_for(*args, **kwargs)
 
     def instructions(self, *args: Any, **kwargs: Any) -> str:
-        """Returns the interpreter's program for inputs like these, a line each."""
+        """Returns the interpreter's instructions for such inputs, one per line."""
         return self._method("forward").instructions(*args, **kwargs)
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:

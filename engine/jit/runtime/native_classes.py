@@ -1,6 +1,6 @@
-"""Classes and objects of the JIT: what a module is, once it is scripted, traced or loaded.
+"""Classes and objects of the core, for modules that are scripted, traced or loaded.
 
-An object holds the module's own tensors, so an optimizer's step and `load_state_dict` are seen by both.
+An object shares the module's tensors, so an optimizer's step and `load_state_dict` affect both.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.jit.runtime.function import NativeFunction
 from engine.jit.types.ivalues import ObjectBox
 from engine.jit.types.qualified_names import free_name
 
-# What compiled code knows of a class, by its name in graphs: ModuleClass and ScriptClass of the front end.
+# The front end's ModuleClass or ScriptClass of each class, by its name in graphs.
 CLASSES: WeakValueDictionary[str, Any] = WeakValueDictionary()
 KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
 
@@ -33,7 +33,7 @@ class Slot:
 
 
 class NativeClass:
-    """One reference on a class: attributes, then methods."""
+    """One reference to a class: attributes, then methods."""
 
     def __init__(self, handle: int) -> None:
         if not handle:
@@ -42,7 +42,7 @@ class NativeClass:
 
     @classmethod
     def new(cls, name: str, slots: Iterable[Slot]) -> NativeClass:
-        """A class of this name; one that is taken is made unique, as PyTorch does it."""
+        """Creates a class of this name, mangled as in PyTorch if the name is taken."""
         name = free_name(name)
         created = cls(lib.uh_class_new(name.encode()))
         for slot in slots:
@@ -56,7 +56,7 @@ class NativeClass:
 
     @classmethod
     def of(cls, box: ObjectBox) -> NativeClass:
-        """The class of an object."""
+        """Returns the class of an object."""
         return cls(lib.uh_object_class(box.handle))
 
     def __del__(self) -> None:
@@ -68,17 +68,17 @@ class NativeClass:
         c_integer(lib.uh_class_add_method(self.handle, name.encode(), function.handle))
 
     def method(self, name: str) -> NativeFunction | None:
-        """The function of a method; None when there is none."""
+        """Returns the function of a method; None for an unknown name."""
         method = lib.uh_class_method(self.handle, name.encode())
         return NativeFunction(method) if method else None
 
     def describe(self) -> dict[str, Any]:
-        """name, attributes (name, type, kind) and the names of the methods."""
+        """Returns name, attributes (name, type, kind) and the names of the methods."""
         described: dict[str, Any] = json.loads(c_string(lib.uh_class_describe(self.handle)))
         return described
 
     def instance(self, values: dict[str, Any]) -> ObjectBox:
-        """An object with these attributes. Raises: TypeError for a value of another type."""
+        """Creates an object with these attributes. Raises: TypeError for a value of another type."""
         box = ObjectBox(lib.uh_object_new(self.handle))
         for name, value in values.items():
             box.set(name, value)

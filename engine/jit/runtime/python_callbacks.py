@@ -1,4 +1,4 @@
-"""Callbacks from compiled code: functions that stay Python (`@jit.ignore`), print, warn."""
+"""Callbacks from compiled code into Python: `@jit.ignore`d functions, print, warn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.autograd._callbacks import DROP, hold
 from engine.jit.c_results import c_integer
 from engine.jit.types.ivalues import BoxedArgs, to_python
 
-_last = threading.local()  # what the core reads after the call: the newest result of this thread
+_last = threading.local()  # the newest result in this thread, which the core reads after the call
 
 
 @ffi.def_extern()
@@ -32,7 +32,7 @@ def uh_py_call(context: Any, args: Any, n: int, ret: Any) -> int:
 
 
 def bind_host(graph: int, name: str, fn: Callable[..., Any]) -> None:
-    """Gives the graph's `prim::PythonOp` nodes of this name their function."""
+    """Binds the graph's `prim::PythonOp` nodes of this name to their function."""
     c_integer(lib.uh_graph_bind_host(graph, name.encode(), lib.uh_py_call, hold(fn), DROP))
 
 
@@ -47,5 +47,5 @@ def uh_py_warn(text: Any, n: int) -> None:
 
 
 lib.uh_jit_set_output(lib.uh_py_print, lib.uh_py_warn)
-# At the end of the process the core outlives Python.
+# At process exit the core outlives Python.
 atexit.register(lib.uh_jit_set_output, ffi.NULL, ffi.NULL)

@@ -1,7 +1,7 @@
 """Objects of scripted classes and members of Enums, between Python and the core.
 
-An object is copied attribute by attribute, as PyTorch does: what a program writes to one that it was
-given is not seen by the caller, and what comes back is a new object of the Python class.
+An object is copied attribute by attribute, as in PyTorch: the caller does not see a program's writes
+to an argument, and a result is a new object of the Python class.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from engine.jit.types.ivalues import BOXERS, OBJECT, UNBOXERS, ObjectBox
 
 
 class ScriptObject:
-    """An object whose class has no class of Python here: it came from a file. Its attributes and
-    methods are those of the file's class."""
+    """An object loaded from a file whose class does not exist in Python. It has the attributes and
+    methods of the file's class."""
 
     def __init__(self, box: ObjectBox) -> None:
         native = NativeClass.of(box)
@@ -43,8 +43,8 @@ class ScriptObject:
 
 
 def box_of(value: Any) -> ObjectBox | None:
-    """The core's object for one of Python; None where its class is not compiled. Raises:
-    AttributeError for an object that lacks an attribute, TypeError for one of another type."""
+    """Converts a Python object to one of the core; returns None if its class is not compiled. Raises:
+    AttributeError for a missing attribute, TypeError for one of another type."""
     script_class = vars(type(value)).get("__script_class__")
     if script_class is None:
         return None
@@ -58,7 +58,7 @@ def _as(value: Any, kind: str) -> Any:
 
 
 def to_python(handle: int) -> Any:
-    """Converts a box that holds an object to its Python object; takes over the box."""
+    """Converts a box that holds an object to its Python object; takes ownership of the box."""
     of = c_string(lib.uh_box_type(handle))
     if of.startswith("Future["):
         return from_program(handle)
@@ -77,7 +77,8 @@ def _instance(script_class: Any, box: ObjectBox) -> Any:
 
 
 def _from_file(box: ObjectBox) -> Any:
-    """A module, or an object of a class of a file: of the Python class of that name if it is here."""
+    """Wraps a module, or an object of a class from a file; uses the Python class of that name if
+    there is one."""
     described = NativeClass.of(box).describe()
     if not described["plain"]:
         return box

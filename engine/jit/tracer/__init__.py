@@ -1,5 +1,5 @@
-"""`jit.trace`: a run recorded as a graph.
+"""`jit.trace`: the recording of a run as a graph.
 
-Reading order: `trace` (functions), `module` (modules), `tensors` (what is read from tensors), `scopes`
-(calls of modules), `frames` (Python values that a trace follows).
+Reading order: `trace` (functions), `module` (modules), `tensors` (sizes, conversions and indices),
+`scopes` (calls of modules), `frames` (Python values that a trace follows).
 """

@@ -1,8 +1,8 @@
 """Observation of Python's frames during a trace: lines, names, arguments, warnings.
 
-Python calls `Frames` at every call and line (sys.settrace). It records where the next nodes
-come from and what Python calls its tensors; which argument of the next operator is a size that the
-trace follows; and it warns where a value leaves the trace.
+Python calls `Frames` at every call and line (sys.settrace). It records the source line of the next nodes,
+the Python names of tensors, and which arguments of the next operator are sizes that the trace follows; it
+warns where a value leaves the trace.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ITERATED = (
 
 
 class TracerWarning(Warning):
-    """A trace does not hold for every input: Python decided something while it was made."""
+    """Warning that a trace may be wrong for other inputs, because Python code depended on a traced value."""
 
 
 def _code(function: Any) -> CodeType:
@@ -55,7 +55,7 @@ def _code(function: Any) -> CodeType:
     return code
 
 
-# What is said where a user's line calls one of these.
+# The warning for a user's line that calls one of these.
 _SAID = {
     _code(Tensor.__bool__): _READ.format("Python boolean"),
     _code(Tensor.__int__): _READ.format("Python integer"),
@@ -85,7 +85,7 @@ def is_users(frame: FrameType | None) -> bool:
 
 
 def is_shown(frame: FrameType) -> bool:
-    """Returns whether nodes get the frame's lines as their source: the users' lines, and those of layers."""
+    """Returns whether the frame's lines become source ranges of nodes: those of users and of layers."""
     return is_users(frame) or str(frame.f_globals.get("__name__", "")).startswith(_LAYERS)
 
 
@@ -112,7 +112,7 @@ class Frames:
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(self._before)
-        if self._before is None:  # a recorder's tracer is none to Python, and would be gone now
+        if self._before is None:  # a recorder's tracer, which gettrace() omits
             lib.uh_trace_resume()
         for handle in self._sources.values():
             lib.uh_source_release(handle)
@@ -127,7 +127,8 @@ class Frames:
         return self._event
 
     def _back_in(self, frame: FrameType | None) -> None:
-        """At the line of the innermost frame that is shown; of one that gives names, with these."""
+        """Returns to the line of the innermost shown frame, and to the names of a frame below it that gives
+        names."""
         naming = None
         while frame is not None and not is_shown(frame):
             naming = naming or (frame if _gives_names(frame) else None)
@@ -138,9 +139,9 @@ class Frames:
             self._record_names(naming)
 
     def _called(self, frame: FrameType) -> Any:
-        if self._importing or not recording():  # within a kernel that is written in Python
+        if self._importing or not recording():  # inside of a kernel written in Python
             return None
-        if _imports(frame):  # what our own functions load when they are first called
+        if _imports(frame):  # imports of the engine's functions on their first call
             self._importing = True
             return self._in_import
         if is_shown(frame):
@@ -148,7 +149,7 @@ class Frames:
             return self._event
         by_user = is_users(frame.f_back)
         if by_user and frame.f_back is not None:
-            self._record_names(frame.f_back)  # a line may give names and use them
+            self._record_names(frame.f_back)  # a line may bind names and use them
         if by_user and frame.f_code in _SAID:
             assert frame.f_back is not None
             _warn(_SAID[frame.f_code], frame.f_back)
@@ -158,7 +159,7 @@ class Frames:
             return None
         module = str(frame.f_globals.get("__name__", ""))
         if (by_user and module != "engine.ops") or module.startswith("engine._generated"):
-            self._give(frame, by_user)  # engine.ops gives its arguments by the schema's names
+            self._give(frame, by_user)  # engine.ops passes its arguments by the schema's names
         if _gives_names(frame):
             self._record_names(frame)
             return self._in_functional
@@ -186,8 +187,7 @@ class Frames:
         self._record_names(frame)
 
     def _record_names(self, frame: FrameType) -> None:
-        # In the order of the code, which is PyTorch's where a tensor has two names: those of closures
-        # come last.
+        # In PyTorch's order, which decides if a tensor has two names: locals first, those of closures last.
         code, values = frame.f_code, frame.f_locals
         order = (*code.co_varnames, *code.co_cellvars, *code.co_freevars, *values)
         named = [
@@ -204,7 +204,7 @@ class Frames:
     def _give(self, frame: FrameType, by_user: bool) -> None:
         """Marks the arguments that are sizes, or were computed from sizes.
 
-        What the user gave a function of ours holds for the operator that it calls, too.
+        Arguments of an engine function that the user calls are those of its operator too.
         """
         if self._names_pending and by_user:
             lib.uh_jit_trace_forget_arguments()
@@ -239,8 +239,8 @@ class Frames:
 
 
 class _Constant:
-    """The frame of a function that makes a tensor of Python's numbers: in the trace a constant, which
-    is converted as PyTorch does it."""
+    """The frame of a function that creates a tensor from Python numbers: the trace has a constant, converted
+    as in PyTorch."""
 
     def __init__(self, copies: bool) -> None:
         self._copies = copies
@@ -276,7 +276,7 @@ def _warn(text: str, frame: FrameType) -> None:
 
 
 def warn_at_user(text: str) -> None:
-    """A TracerWarning at the innermost line of the user's."""
+    """Issues a TracerWarning at the user's innermost line."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users(frame):
         frame = frame.f_back

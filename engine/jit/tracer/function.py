@@ -1,8 +1,8 @@
-"""jit.trace: what a function does for one input, as a graph.
+"""Tracing of functions: the operators that ran for one input, as a graph.
 
-Only what operators did is seen: a branch that Python took, a loop count, and a number that Python read
-from a tensor are fixed in the trace. Where that happens, a TracerWarning names the line. Sizes are
-followed: what is computed from `x.shape` is in the graph (tensors.py).
+Only operators are recorded: branches, loop counts, and numbers that Python reads from a tensor are
+constants of the trace, with a TracerWarning for the line. Sizes are followed: computations from
+`x.shape` are in the graph (tensors.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engine.tensor import Tensor
 
 
 class TracingCheckError(Exception):
-    """A function that was traced gives other results than its trace."""
+    """A traced function and its trace return different results."""
 
 
 _CONTAINER = (
@@ -65,7 +65,7 @@ def _check_inputs(args: tuple[Any, ...]) -> None:
 
 
 def _check_result(value: Any, strict: bool) -> None:
-    """Raises: RuntimeError for what a trace cannot return; a list is warned of."""
+    """Raises RuntimeError for a result that a trace cannot return; warns of a list."""
     if value is None:
         raise RuntimeError(
             "The traced function didn't return any values! Side-effects are not captured in "
@@ -99,13 +99,12 @@ def record(
     submodules: Mapping[int, ObjectBox] | None = None,
     strict: bool = True,
 ) -> tuple[int, Any]:
-    """Runs `fn(*args)` while this thread traces: the graph (a reference), and what `fn` returned.
+    """Traces `fn(*args)`; returns the graph (a reference) and the result.
 
-    module: what `self` is in the graph. submodules: the objects of modules by their `id`; what is
-    called of these has a method then.
+    module: `self` in the graph. submodules: the objects of modules by `id`; their calls become methods.
 
-    Raises: what `fn` raises, and RuntimeError within another trace, or for inputs and results that
-    are not tensors or containers of tensors.
+    Raises: errors of `fn`; RuntimeError within another trace, or for inputs and results that are not
+    tensors or containers of tensors.
     """
     _check_inputs(args)
     if lib.uh_jit_trace_begin(name.encode()) != 0:
@@ -132,7 +131,8 @@ def record(
 def check(
     traced: Callable[..., Any], fn: Callable[..., Any], args: tuple[Any, ...], tolerance: float
 ) -> None:
-    """Runs both again. Raises: TracingCheckError when their results differ by more than `tolerance`."""
+    """Runs function and trace again. Raises: TracingCheckError if their results differ by more than
+    `tolerance`."""
     with no_grad():
         actual, expected = traced(*cloned(args)), fn(*cloned(args))
     for index, (a, b) in enumerate(zip(_tensors(actual), _tensors(expected), strict=False)):
@@ -148,7 +148,7 @@ def check(
 
 
 def cloned(value: Any) -> Any:
-    """Return the value with its tensors cloned, which a model may write to."""
+    """Returns the value with cloned tensors, because a model may write to its inputs."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, (tuple, list)):
@@ -175,7 +175,7 @@ def trace_function(
     tolerance: float,
     strict: bool = True,
 ) -> ScriptFunction:
-    """The ScriptFunction of a trace of `fn(*args)`."""
+    """Traces `fn(*args)` and returns a ScriptFunction."""
     name = str(getattr(fn, "__name__", type(fn).__name__))
     name = "_lambda" if name == "<lambda>" else name
     name = unique_name(name if name.isidentifier() else "traced")

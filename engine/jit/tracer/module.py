@@ -32,10 +32,10 @@ def trace_module(
     tolerance: float,
     strict: bool = True,
 ) -> ScriptModule:
-    """A ScriptModule whose methods are the traces.
+    """Traces methods of a module, and returns a ScriptModule.
 
-    What was called of submodules are methods of theirs: forward, forward1, ... Those that were
-    compiled before keep what they have.
+    Calls of submodules become their methods: forward, forward1, ... Submodules that were compiled before stay
+    as they are.
     """
     tree = _Tree(module)
     signatures: dict[str, inspect.Signature] = {}
@@ -65,7 +65,7 @@ def trace_module(
 def trace_graph(
     call: Callable[..., Any], args: tuple[Any, ...], names: list[str], module: Module | None
 ) -> tuple[Graph, ObjectBox | None]:
-    """The graph of one call with its calls inlined, and the module's object, which the graph's first input is.
+    """Returns the graph of one call with its calls inlined, and the module's object, the graph's first input.
 
     Without a module there is no such input, and weights are constants of the graph.
     """
@@ -79,7 +79,7 @@ def trace_graph(
 
 
 def _named(method: Callable[..., Any], names: list[str]) -> Callable[..., Any]:
-    """`method` under a signature that says these names."""
+    """Wraps `method` in a function whose signature has these parameter names."""
 
     def call(*args: Any) -> Any:
         return method(*args)
@@ -94,7 +94,7 @@ def _named(method: Callable[..., Any], names: list[str]) -> Callable[..., Any]:
 class _Tree:
     """A module's object, with its tensors, and the trees of its submodules.
 
-    A module that is registered twice has two objects, as in PyTorch, of the same tensors.
+    A module that is registered twice has two objects with the same tensors, as in PyTorch.
     """
 
     def __init__(self, module: Module) -> None:
@@ -123,7 +123,7 @@ class _Tree:
 
     @property
     def objects(self) -> dict[int, ObjectBox]:
-        """The object of each module below: of the place where it was found last, as in PyTorch."""
+        """Returns the object of each submodule; the last one, as in PyTorch, if it is registered twice."""
         objects: dict[int, ObjectBox] = {}
         current = set()
         for below in self.children.values():
@@ -135,7 +135,7 @@ class _Tree:
         return objects
 
     def methods(self) -> set[tuple[str, str]]:
-        """(class, method) of all that is here and below."""
+        """Returns (class, method) for the module and its submodules."""
         described = self.native.describe()
         methods = {(described["name"], name) for name in described["methods"]}
         return methods.union(*(below.methods() for below in self.children.values()))
@@ -166,7 +166,7 @@ class _Tree:
 
 
 class _Held:
-    """An object as a value of an attribute."""
+    """An object as the value of an attribute."""
 
     def __init__(self, box: ObjectBox) -> None:
         self._script_object = box

@@ -1,7 +1,7 @@
 """Scopes of a trace: the operators of each module's call become a method.
 
-While any thread traces a module, calls of modules ask whether it is theirs. Hooks are not a module's
-own: what they do is the caller's, as in PyTorch.
+While any thread traces a module, every module call checks whether its own thread does. Operators of
+hooks belong to the caller, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _call, _forward_of = Module.__call__, hooks.forward_of
 
 @contextlib.contextmanager
 def scopes(objects: Mapping[int, ObjectBox]) -> Iterator[None]:
-    """Within it, what the modules of these numbers (`id`) do on this thread is theirs."""
+    """Inside the `with`, this thread's operators are attributed to the modules with these `id`s."""
     global _tracing
     with _lock:
         if _tracing == 0:

@@ -1,7 +1,7 @@
 """Replacements of Tensor's methods during a trace: sizes are tensors, which the trace follows.
 
-While any thread traces, some of Tensor's methods are others: they ask whether it is theirs, and else
-do what they always do, so nothing is slower outside of traces.
+While any thread traces, some of Tensor's methods are replaced: the replacements check whether their
+own thread traces, and otherwise call the original. Without a trace nothing is slower.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from engine.jit.types.ivalues import BoxedArgs
 from engine.tensor import Tensor, wrap
 from engine.tensor_new import is_array, is_sequence
 
-_LAST = (1 << 63) - 1  # the end of a slice that has none
-# The engine's modules that compute with sizes: the trace contains what they compute.
+_LAST = (1 << 63) - 1  # the stop of a slice without one
+# The engine's modules whose computations with sizes are recorded.
 _WITH_SIZES = (
     "engine.nn.modules.rnn",
     "engine.nn.functional.attention",
@@ -44,7 +44,7 @@ def recording() -> bool:
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """Within it nothing is recorded."""
+    """Suspends recording inside the `with`."""
     if not recording():
         yield
         return
@@ -59,7 +59,7 @@ def paused() -> Iterator[None]:
 
 @contextlib.contextmanager
 def followed() -> Iterator[None]:
-    """Within it this thread's tensors answer as a trace wants it."""
+    """Makes this thread's tensors return sizes as tensors inside the `with`."""
     global _tracing
     with _lock:
         if _tracing == 0:
@@ -77,7 +77,7 @@ def followed() -> Iterator[None]:
 
 
 def record_call(name: str, args: Sequence[Any], result: Tensor) -> None:
-    """A node of a builtin that made `result` of these arguments."""
+    """Records a call of a builtin that computed `result` from these arguments."""
     native = BoxedArgs(args)
     if lib.uh_jit_trace_record(name.encode(), native.array, native.count, result._h) != 0:
         raise_last()
@@ -174,14 +174,14 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def _detach_(self: Tensor) -> Tensor:
-    """In a trace the tensor is from then on the result of a `detach`."""
+    """Makes the tensor the result of a `detach` in the trace."""
     _before["detach_"](self)
     if recording():
         record_call("aten::detach", [self], self)
     return self
 
 
-# ---- indexing: with the ends that Python wrote, not those that the example's sizes make of them
+# ---- indexing: with slice bounds as written, not clamped to the example's sizes
 
 
 def _getitem(self: Tensor, index: Any) -> Tensor:
@@ -213,7 +213,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _copy_to(view: Tensor, value: Tensor) -> None:
-    """Record what PyTorch records of an assignment: its sizes are those of the example."""
+    """Records an assignment as PyTorch does, with the sizes of the example."""
     with paused():
         sizes, target = [[int(n) for n in x.shape] for x in (value, view)]
     if not sizes and target:
@@ -234,7 +234,7 @@ def _without_leading_ones(value: Tensor, at_most: int) -> Tensor:
 
 
 def _items(index: Any) -> list[Any] | None:
-    """The index item by item; None for one that holds something rare, or wrong."""
+    """Splits an index into items; returns None for a rare or an invalid index."""
     items = list(index) if isinstance(index, tuple) else [index]
     if sum(item is ... for item in items) > 1:
         return None
@@ -256,7 +256,7 @@ def _items(index: Any) -> list[Any] | None:
 
 
 class _Listed:
-    """A list or array as an index: in the trace a constant, which is converted where it is used."""
+    """A list or array as an index: a constant of the trace, converted where it is used."""
 
     def __init__(self, item: Any) -> None:
         with paused():
@@ -284,7 +284,7 @@ def _needed(items: list[Any]) -> int:
 
 
 def _picked(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Tensor | None]]:
-    """The view that ints, slices, None and ... make, and the index tensors that remain."""
+    """Returns the view that ints, slices, None and ... select, and the remaining index tensors."""
     dim, left = 0, x.dim() - _needed(items)
     advanced: list[Tensor | None] = []
     view = x

@@ -24,13 +24,13 @@ def trace(
     check_tolerance: float = 1e-5,
     strict: bool = True,
 ) -> Any:
-    """Records what a function or module does for example inputs: every operator, no Python.
+    """Records the operators of a function or module for example inputs.
 
-    example_inputs: a tuple of inputs, or one Tensor. A branch, a loop count, and numbers read from
-    tensors are fixed as they were: a TracerWarning says where a value was read. Sizes are followed:
-    `x.view(x.shape[0], -1)` holds for other sizes, too. What is scripted stays a call, with its
-    branches. strict: a dictionary cannot be returned, and a list is warned of.
-    check_trace: runs both again and raises TracingCheckError when they differ.
+    example_inputs: a tuple of inputs, or one Tensor. Branches, loop counts, and numbers read from
+    tensors become constants: a TracerWarning has the line. Sizes are followed: `x.view(x.shape[0],
+    -1)` is valid for other sizes, too. Scripted functions stay calls, with their branches. strict:
+    reject dictionaries as results, and warn of lists. check_trace: run both again and raise
+    TracingCheckError if they differ.
 
     >>> import engine
     >>> f = engine.jit.trace(lambda x: (x * 2).relu(), engine.ones(2))
@@ -66,12 +66,12 @@ def trace_module(
     *,
     strict: bool = True,
 ) -> ScriptModule:
-    """Traces methods of a module, each with the example inputs given by its name."""
+    """Traces methods of a module; `inputs` maps their names to example inputs."""
     return module.trace_module(mod, inputs, check_trace, check_tolerance, strict)
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn` compiled where a trace is being made, and itself elsewhere."""
+    """Returns a function that calls the compiled `fn` during a trace, and `fn` itself otherwise."""
     compiled: Any = None
 
     @functools.wraps(fn)

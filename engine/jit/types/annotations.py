@@ -58,12 +58,12 @@ _PLAIN: dict[Any, Type] = {
 
 
 def from_object(annotation: Any) -> Type:
-    """The type that an annotation, evaluated, stands for. Raises: UnknownType."""
+    """Returns the type of an evaluated annotation. Raises: UnknownType."""
     try:
         if annotation in _PLAIN:
             return _PLAIN[annotation]
     except TypeError:
-        pass  # not hashable: no type of the table
+        pass  # not hashable: not in the table
     if isinstance(annotation, Type):
         return annotation
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
@@ -107,7 +107,7 @@ def _union(args: tuple[Any, ...]) -> Type:
 
 
 def named_tuple(python_class: Any) -> Type:
-    """The type of a NamedTuple class; fields without annotation are Tensors."""
+    """Returns the type of a NamedTuple class; fields without annotation are Tensors."""
     notes = typing.get_type_hints(python_class) if hasattr(python_class, "__annotations__") else {}
     inner = [from_object(notes.get(name, Tensor)) for name in python_class._fields]
     return Type("Tuple", tuple(inner), "", tuple(python_class._fields), python_class.__name__)

@@ -1,4 +1,4 @@
-"""Enums as types: their members are values of graphs, and come back to Python as what they are."""
+"""Enums as types: members are values of graphs, and are converted back to the Python members."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.jit.types.qualified_names import class_name, free_name
 
 _MARK = "__script_enum__"
 _VALUES = {int: INT, float: FLOAT, str: STR}
-# By their names in graphs; the Python class keeps its own.
+# Enums by their names in graphs; the Python class holds the reference.
 ENUMS: WeakValueDictionary[str, ScriptEnum] = WeakValueDictionary()
 
 
@@ -73,7 +73,7 @@ def enum_type(kind: EnumMeta) -> Type:
 
 
 def enum_named(name: str) -> ScriptEnum:
-    """Returns an Enum by its name in graphs; one from a file gets a new Python class."""
+    """Returns an Enum by its name in graphs; creates a Python class for one from a file."""
     script_enum = ENUMS.get(name)
     if script_enum is None:
         handle = lib.uh_enum_find(name.encode())
@@ -98,12 +98,12 @@ def _pair(handle: int, i: int) -> tuple[str, Any]:
 
 
 def _box(value: Any) -> ObjectBox | None:
-    """The value of the core that stands for a member; None for any other value."""
+    """Returns the core's value for a member; None for any other value."""
     return enum_of(type(value)).boxes[value.name] if isinstance(value, Enum) else None
 
 
 def _member(handle: int) -> Enum:
-    """The member that a box of the type `Enum<...>` stands for; takes the box over."""
+    """Converts a box of the type `Enum<...>` to its member; takes ownership of the box."""
     box = ObjectBox(handle)
     slot = ffi.new("uh_value *")
     if lib.uh_box_item(box.handle, 0, slot) != 0:

@@ -1,7 +1,7 @@
-"""Python values into the JIT's values and back.
+"""Conversion of Python values to the JIT's values and back.
 
-Lists, tuples and dictionaries are copied on the way in and on the way out, as TorchScript does: what a
-scripted function appends to a list that it was given is not seen by the caller. Tensors are shared.
+Lists, tuples and dictionaries are copied in both directions, as in TorchScript: the caller does not
+see what a scripted function appends to an argument. Tensors are shared.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from engine.tensor import Tensor
 
 BOX = COMPLEX + 1  # a list, tuple, dictionary or object
 _LIST, _TUPLE, _DICT, OBJECT, ENUM_MEMBER = range(5)  # kinds of boxes
-# Objects and members of Enums: the modules that know their classes register here. A boxer returns None
-# for a value that is not its own; an unboxer takes the box over.
+# Converters of objects and Enum members, registered by the modules that have the classes. A boxer
+# returns None for other values; an unboxer takes ownership of the box.
 BOXERS: list[Callable[[Any], ObjectBox | None]] = []
 UNBOXERS: dict[int, Callable[[int], Any]] = {}
 _INT64 = 1 << 63
@@ -124,7 +124,7 @@ class BoxedArgs:
 
 
 class ObjectBox:
-    """One reference on an object of the JIT: a module's attributes."""
+    """One reference to an object of the JIT: a module's attributes."""
 
     def __init__(self, handle: int) -> None:
         if not handle:
@@ -132,7 +132,7 @@ class ObjectBox:
         self.handle = handle
 
     def get(self, name: str) -> Any:
-        """The value of an attribute. Raises: RuntimeError when there is none of that name."""
+        """Returns the value of an attribute. Raises: RuntimeError for an unknown name."""
         value = ffi.new("uh_value *")
         if lib.uh_object_get(self.handle, name.encode(), value) != 0:
             raise_last()
@@ -153,9 +153,9 @@ class ObjectBox:
 
 
 class NamedResults:
-    """Results of a function that are named tuples: the core has tuples of them, without names.
+    """Conversion of results to named tuples: the core has tuples without field names.
 
-    `of` is a Type of the front end; one that was read from a graph has no names of classes.
+    `of` is a Type of the front end; a type read from a graph has no class names.
     """
 
     def __init__(self, of: Any) -> None:
@@ -166,7 +166,7 @@ class NamedResults:
         self.needed: bool = self.kind is not None or any(inner.needed for inner in self.inner)
 
     def __call__(self, value: Any) -> Any:
-        """The value with its names."""
+        """Converts tuples in the value to named tuples."""
         if not self.needed or value is None:
             return value
         if self.of.kind == "Tuple":
@@ -180,7 +180,7 @@ class NamedResults:
 
 
 def to_python(value: Any) -> Any:
-    """The Python value of a `uh_value` that C returned: its references are taken over."""
+    """Converts a `uh_value` that C returned to a Python value; takes ownership of its references."""
     if value.tag != BOX:
         unboxed = unbox(value)
         return list(unboxed) if value.tag in (INTS, FLOATS, TENSORS) else unboxed

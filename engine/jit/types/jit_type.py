@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Type:
     """One type. kind: Tensor, int, float, complex, bool, str, NoneType, Scalar, Device, Any,
-    Function, Optional, List, Tuple, Dict, Union, Future, class or Enum; `inner` the types within, of an
-    Enum that of its values."""
+    Function, Optional, List, Tuple, Dict, Union, Future, class or Enum; `inner`: the contained types,
+    for an Enum the type of its values."""
 
     kind: str
     inner: tuple[Type, ...] = ()
@@ -27,11 +27,11 @@ class Type:
 
     @property
     def text(self) -> str:
-        """As graphs write it: `int[]`, `Tensor?`, `Dict(str, int)`."""
+        """The type as graphs write it: `int[]`, `Tensor?`, `Dict(str, int)`."""
         match self.kind:
             case "Optional":
                 return f"{self.element.text}?"
-            case "List" if self.inner:  # without: what isinstance(x, list) asks for
+            case "List" if self.inner:  # absent: the type in isinstance(x, list)
                 return f"{self.element.text}[]"
             case "Dict" if self.inner:
                 return f"Dict({self.inner[0].text}, {self.inner[1].text})"
@@ -51,7 +51,7 @@ class Type:
         return self.kind
 
     def __str__(self) -> str:
-        """As Python's annotations write it, for messages: `List[int]`."""
+        """Returns the type as an annotation, for messages: `List[int]`."""
         inner = ", ".join(map(str, self.inner))
         match self.kind:
             case "Optional" | "List" | "Dict" | "Tuple" | "Union" | "Future":
@@ -72,7 +72,7 @@ _NUMBERS = frozenset((INT, FLOAT, COMPLEX, BOOL))
 
 
 def optional(inner: Type) -> Type:
-    """`inner` or None."""
+    """Returns the Optional of a type."""
     if inner.kind == "Union":
         return union((inner, NONE))
     return inner if inner.kind in ("Optional", "NoneType", "Any") else Type("Optional", (inner,))
@@ -94,7 +94,7 @@ def dict_of(key: Type, value: Type) -> Type:
 
 
 def tuple_of(*inner: Type, fields: tuple[str, ...] = ()) -> Type:
-    """A tuple, with names when it is a named one."""
+    """Returns a tuple type, with field names if it is a named tuple."""
     return Type("Tuple", inner, "", fields)
 
 
@@ -126,7 +126,7 @@ def is_subtype(type: Type, supertype: Type) -> bool:
 
 
 def unify(a: Type, b: Type) -> Type | None:
-    """The most special type that both are; None where only Any would do."""
+    """Returns the most specific common supertype; None if that is Any."""
     if is_subtype(a, b):
         return b
     if is_subtype(b, a):
@@ -145,7 +145,7 @@ def unify(a: Type, b: Type) -> Type | None:
     return None
 
 
-# Where PyTorch puts a kind of type in a Union.
+# PyTorch's order of types in a Union.
 _UNION_ORDER = [
     "Any",
     "Enum",
@@ -168,15 +168,15 @@ _UNION_ORDER = [
 
 
 def members(of: Type) -> list[Type]:
-    """Returns the members of a Union or an Optional; of another type that type."""
+    """Returns the members of a Union or an Optional; any other type is its only member."""
     if of.kind == "Optional":
         return [*members(of.element), NONE]
     return list(of.inner) if of.kind == "Union" else [of]
 
 
 def union(types: Iterable[Type]) -> Type:
-    """One of these types: without what another one covers. Of T and None it is Optional, of int,
-    float and complex a number, of one type that type."""
+    """Returns the Union of types, without subtypes of other members. T and None become an Optional;
+    int, float and complex a Scalar; a single type is returned itself."""
     minimal: list[Type] = []
     for member_type in (member for type in types for member in members(type)):
         if any(is_subtype(member_type, type_) for type_ in minimal):
@@ -193,7 +193,7 @@ def union(types: Iterable[Type]) -> Type:
 
 
 def wrong_key(key: Type) -> str:
-    """Why a Dict has no keys of this type; "" where it may."""
+    """Returns the reason why a Dict cannot have keys of this type; "" if it can."""
     if key.kind in ("str", "int", "float", "bool", "complex", "Tensor"):
         return ""
     instead = {
@@ -207,4 +207,4 @@ def wrong_key(key: Type) -> str:
 
 
 class UnknownType(TypeError):
-    """An annotation that names no type of the language."""
+    """An annotation that is not a type of the language."""

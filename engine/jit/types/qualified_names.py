@@ -18,7 +18,7 @@ def _is_taken(name: bytes) -> bool:
 
 
 def free_name(name: str) -> str:
-    """The name, or PyTorch's next mangled one where a class has it already."""
+    """Returns the name, or PyTorch's next mangled name if a class has it already."""
     head, _, last = name.rpartition(".")
     while _is_taken(name.encode()):
         name = f"{head}.___torch_mangle_{next(_mangled)}.{last}"

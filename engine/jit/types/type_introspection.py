@@ -50,7 +50,7 @@ _TITLES = {
 
 
 def split(text: str) -> list[str]:
-    """The parts of a string between commas outside of brackets and quotes."""
+    """Splits a string at the commas outside of brackets and quotes."""
     parts, depth, quote, start = [], 0, "", 0
     for i, c in enumerate(text):
         if quote:
@@ -82,11 +82,11 @@ class Type(str):
 
     @property
     def annotation_str(self) -> str:
-        """As Python writes it: "List[int]"."""
+        """Returns the type as a Python annotation: "List[int]"."""
         return c_string(lib.uh_type_annotation(self.encode()))
 
     def kind(self) -> str:
-        """Such as "TensorType", "ListType", "IntType"."""
+        """Returns the kind: "TensorType", "ListType", "IntType" and so on."""
         if self.endswith("[]"):
             return "ListType"
         if self.endswith("?"):
@@ -174,7 +174,7 @@ class Type(str):
 
 
 def type_of(tensor: Tensor) -> Type:
-    """The type of a graph's Value that is this Tensor, with its sizes and strides."""
+    """Returns a Tensor's type as graphs have it, with sizes and strides."""
     title = next(name for name, item in _TITLES.items() if item == tensor.dtype)
     facts = list(map(str, tensor.shape))
     if facts:

@@ -1,4 +1,4 @@
-"""Types from the text of graphs."""
+"""Parser of types in the text of graphs."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class _Reader:
             return Type("class", (), word)
         if word in _WORDS:
             return _WORDS[word]
-        if self.eat("("):  # Float(2, 3): a Tensor of which more is known
+        if self.eat("("):  # Float(2, 3): a Tensor with known properties
             self.until_closed()
         return TENSOR
 
@@ -115,11 +115,11 @@ _WORDS = {
 
 
 def from_text(text: str) -> Type:
-    """The type that a graph writes so; what it knows of a tensor is left out."""
+    """Parses a graph's type; tensor properties are left out."""
     return _Reader(text).type() if "Enum<" in text else _without_enums(text)
 
 
 @lru_cache(maxsize=4096)
 def _without_enums(text: str) -> Type:
-    """Enums come and go with their classes: what a text with one means is not kept."""
+    """Parses and caches a type without Enums; those are created and freed with their classes."""
     return _Reader(text).type()

@@ -1,4 +1,4 @@
-"""The choice of an implementation of scaled_dot_product_attention: there is one here, whatever is requested."""
+"""The choice of an implementation of scaled_dot_product_attention, without effect: the engine has one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class SDPBackend(IntEnum):
 def sdpa_kernel(
     backends: list[SDPBackend] | SDPBackend, set_priority: bool = False
 ) -> Iterator[dict[Any, Any]]:
-    """Allow implementations inside the block: the one that is here computes the same values.
+    """Accept a choice of implementations for the block, without effect: the engine's only one computes the same
+    values.
 
     Raises: AssertionError for other objects than SDPBackend values.
 

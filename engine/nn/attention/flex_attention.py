@@ -1,4 +1,4 @@
-"""PyTorch's compiled attention with a score function, which stays out."""
+"""Placeholders for PyTorch's compiled attention with a score function, which is not supported."""
 
 from engine.unsupported import module_getattr
 

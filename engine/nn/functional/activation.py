@@ -109,7 +109,7 @@ def rrelu(
     >>> rrelu(engine.tensor([-16., 2.]), 0.25, 0.75)
     tensor([-8.,  2.])
     """
-    # isfinite refuses whatever is not a number, in compiled programs too
+    # isfinite rejects other types, in compiled programs too
     if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
         raise RuntimeError(
             f"rrelu: lower {lower} should be less than or equal to upper {upper}, and both finite"

@@ -13,7 +13,7 @@ def _checked(p: float) -> float:
 
 
 def _written(input: Tensor, result: Tensor) -> Tensor:
-    """Write what dropout returned into its input; nothing where it is the input: nothing was dropped."""
+    """Copy dropout's result into its input, unless it is the input itself because nothing was dropped."""
     return input if result is input else input.copy_(result)
 
 

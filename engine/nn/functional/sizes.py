@@ -1,4 +1,4 @@
-"""Sizes that results depend on: a trace follows those that this module reads, other functions' are constants of it."""
+"""Sizes on which results depend: a trace follows those read here; sizes read elsewhere are its constants."""
 
 from __future__ import annotations
 

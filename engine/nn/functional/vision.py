@@ -98,7 +98,7 @@ def interpolate(
 def _resize(
     input: Tensor, sizes: Any, scales: Any, mode: str, align_corners: bool, antialias: bool
 ) -> Tensor:
-    """Resamples to `sizes`, or by `scales`: one of the two is None."""
+    """Resample to `sizes`, or by `scales`; one of the two is None."""
     rank = input.dim()
     if antialias:
         if rank == 4 and mode == "bilinear":

@@ -125,13 +125,12 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Return (output, weights); weights are None unless `need_weights`, and per head unless averaged.
 
-        Shape: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim); with `batch_first` N
-        comes first; without a batch there is no N. `attn_mask` (L, S) or (N * heads, L, S) and
-        `key_padding_mask` (N, S) are bool (True hides) or are added to the scores. `is_causal` says
-        that `attn_mask` is the causal one.
+        Shape: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim); with `batch_first` N comes first;
+        without a batch there is no N. `attn_mask` (L, S) or (N * heads, L, S) and `key_padding_mask` (N, S) are
+        bool (True hides) or are added to the scores. `is_causal`: `attn_mask` is the causal mask.
         """
         transposed = self.batch_first and query.dim() == 3
-        if transposed:  # a tensor that is passed twice stays one: it is projected by one product
+        if transposed:  # transpose a tensor that is passed twice once: one product projects it
             key_is_query, value_is_key = key is query, value is key
             query = query.transpose(0, 1)
             key = query if key_is_query else key.transpose(0, 1)

@@ -334,7 +334,7 @@ class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm whose statistics are those of all processes of a group: here one process is the group.
+    """BatchNorm with the statistics of all processes of a group, which is one process here.
 
     Inputs have 2 dimensions or more.
     """

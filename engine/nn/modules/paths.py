@@ -1,4 +1,5 @@
-"""The modules of PyTorch whose layers are in other files here: `from torch.nn.modules.sparse import Embedding`."""
+"""PyTorch's module paths for layers that are in other files here: `from torch.nn.modules.sparse import
+Embedding`."""
 
 from __future__ import annotations
 
@@ -13,14 +14,14 @@ __all__ = ["add_paths"]
 
 
 def add_paths(layers: ModuleType) -> None:
-    """Let every name of PATHS be found in the module that PyTorch has it in, below the package `layers`."""
+    """Make every name of PATHS available in PyTorch's module for it, below the package `layers`."""
 
     def attribute_of(module: str, name: str) -> Any:
         if PATHS.get(name) != module:
             raise no_attribute(f"nn.modules.{module}", name)
         return getattr(layers, name)
 
-    for module in set(PATHS.values()) - {"module", "rnn"}:  # these have theirs
+    for module in set(PATHS.values()) - {"module", "rnn"}:  # these modules exist
         path = f"{layers.__name__}.{module}"
         if path not in sys.modules:
             alias = ModuleType(path, f"PyTorch's `{path.replace('engine', 'torch', 1)}`.")

@@ -197,7 +197,7 @@ class RNNBase(Module):
         return hx if permutation is None else hx.index_select(1, permutation)
 
     def _first_hidden(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
-        """Zeros."""
+        """Return the default first state: zeros."""
         sizes = self.get_expected_hidden_size(input, batch_sizes)
         return engine.zeros(sizes, dtype=input.dtype, device=input.device)
 
@@ -224,7 +224,7 @@ class RNNBase(Module):
         return output, last
 
     def _batch_of(self, input: Tensor) -> Tensor:
-        """The input with a dimension for the batch. Raises: ValueError."""
+        """Return the input with a batch dimension. Raises: ValueError."""
         if input.dim() not in (2, 3):
             tensor = " tensor" if self.mode.startswith("RNN") else ""
             raise ValueError(

@@ -254,8 +254,8 @@ class _Stack(Module):
 class TransformerEncoder(_Stack):
     """`num_layers` copies of an encoder layer, and a normalization at the end.
 
-    `enable_nested_tensor` and `mask_check` exist for PyTorch's sake and have no effect: the engine has no nested
-    tensors.
+    `enable_nested_tensor` and `mask_check` exist for compatibility with PyTorch and have no effect: the engine
+    has no nested tensors.
 
     >>> encoder = TransformerEncoder(TransformerEncoderLayer(8, 2, dim_feedforward=16), 2)
     >>> encoder(engine.ones(4, 3, 8)).shape
@@ -282,7 +282,7 @@ class TransformerEncoder(_Stack):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """`is_causal` says whether `mask` is the causal one; None: it is compared with that."""
+        """`is_causal`: `mask` is the causal one; None: compare it."""
         causal = _is_causal(mask, is_causal, self._length(src))
         x = src
         for layer in self.layers:
@@ -307,7 +307,7 @@ class TransformerDecoder(_Stack):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """`tgt_is_causal` says whether `tgt_mask` is the causal one; None: it is compared with that."""
+        """`tgt_is_causal`: `tgt_mask` is the causal one; None: compare it."""
         causal = _is_causal(tgt_mask, tgt_is_causal, self._length(tgt))
         x = tgt
         for layer in self.layers:

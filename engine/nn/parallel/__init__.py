@@ -1,4 +1,5 @@
-"""Modules replicated over devices or processes. There is one of each, so they forward to the module."""
+"""Modules replicated over devices or processes. With one device and one process they only call the
+module."""
 
 from engine.nn.parallel.data_parallel import DataParallel
 from engine.nn.parallel.distributed import DistributedDataParallel

@@ -1,4 +1,4 @@
-"""skip_init: a module whose parameters keep whatever values their memory held."""
+"""skip_init: creation of a module with uninitialised parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["skip_init"]
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Any:
-    """Create a module without initialising its parameters; they are to be loaded or set.
+    """Create a module without initialising its parameters, which must be loaded or set.
 
     Raises: RuntimeError if the class is not a Module's.
     """

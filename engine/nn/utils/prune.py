@@ -34,10 +34,10 @@ __all__ = [
 
 
 class BasePruningMethod(ABC):
-    """A pruning method: `compute_mask` says which elements stay.
+    """A pruning method: `compute_mask` returns a mask of the elements to keep.
 
-    `PRUNING_TYPE` is "unstructured", "structured" (along `dim`) or "global"; a container of several methods shows each
-    the part of the tensor that is not pruned yet.
+    `PRUNING_TYPE` is "unstructured", "structured" (along `dim`) or "global"; a container of several methods passes
+    each the part of the tensor that is not pruned yet.
     """
 
     _tensor_name: str
@@ -48,7 +48,7 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Return the mask for the tensor `t`, of whose elements `default_mask` has pruned some already."""
+        """Return the mask for the tensor `t`; `default_mask` is the mask of earlier pruning."""
 
     def apply_mask(self, module: Any) -> Tensor:
         """Return the pruned tensor."""
@@ -61,7 +61,7 @@ class BasePruningMethod(ABC):
     def apply(
         cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
     ) -> Any:
-        """Prune the tensor `name` of a module: after what has pruned it already, if anything has."""
+        """Prune the tensor `name` of a module, in addition to earlier pruning."""
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         previous = _hook_of(module, name)
@@ -111,7 +111,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several pruning methods of one tensor, in order: each prunes what the earlier ones left."""
+    """Several pruning methods of one tensor, in order: each prunes the elements that the earlier ones kept."""
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: list[Any] = []
@@ -179,7 +179,7 @@ def _check_amount(amount: Any) -> None:
 
 
 def _count(amount: Any, size: int) -> int:
-    """Return how many of `size` units are pruned: an int is a number, a float a fraction."""
+    """Return the number of pruned units among `size`: an int is a number, a float a fraction."""
     if isinstance(amount, int):
         if amount > size:
             raise ValueError(

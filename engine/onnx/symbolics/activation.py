@@ -178,7 +178,7 @@ def log_softmax(
 
 @symbolic("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
 def dropout(g: Builder, input: Value, p: Any, train: bool) -> Any:
-    """Nothing: a model that is exported is not training."""
+    """The operand: an exported model is not training."""
     if train and p > 0:
         raise SymbolicValueError("draws random numbers while it is training; export it with eval()")
     return input

@@ -11,7 +11,7 @@ from engine.onnx.values import Value
 
 @symbolic("linear")
 def linear(g: Builder, input: Value, weight: Value, bias: Value | None = None) -> Any:
-    """x W^T + b: a Gemm of matrices, whose weight stays as it is; else a product and a sum."""
+    """x W^T + b: for matrices a Gemm with the weight unchanged, else a product and a sum."""
     if input.rank == 2 and weight.rank == 2:
         return g.op("Gemm", input, weight, bias, transB_i=1)
     columns = g.transpose(weight, 1, 0) if weight.rank == 2 else weight

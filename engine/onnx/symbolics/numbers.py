@@ -1,4 +1,4 @@
-"""Numbers, lists and strings of scripts: computed here if constant, tensors without dimensions where not."""
+"""Numbers, lists and strings of scripts: computed at export if constant, otherwise 0-d tensors."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _number(g: Builder, value: Any, kind: Any, python: Callable[[Any], Any]) -> 
     single = value if value.shape == () else g.op("Reshape", value, [])
     single.shape = ()
     converted = g.cast(single, kind)
-    if converted is value:  # a new Value: the tensor keeps deciding dtypes
+    if converted is value:  # a new Value: the tensor still takes part in promotion
         converted = Value(g, value.name, value.dtype, ())
     converted.is_number, converted.size = True, value.size
     return converted
@@ -151,7 +151,7 @@ def to_bool(g: Builder, a: Any) -> Any:
 
 @symbolic("item", "ScalarImplicit")
 def item(g: Builder, self: Any = None, a: Any = None) -> Any:
-    """The number that a tensor holds."""
+    """The number in a tensor."""
     value = self if self is not None else a
     kinds: dict[Any, Callable[[Any], Any]] = {dtypes.bool_: bool}
     python = kinds.get(value.dtype, float if value.dtype.is_floating_point else int)

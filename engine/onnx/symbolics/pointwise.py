@@ -12,7 +12,7 @@ from engine.onnx.registry import symbolic
 from engine.onnx.symbolics import numbers
 from engine.onnx.values import Value
 
-# One operator of ONNX for one of ours; those of the second table compute with real numbers only.
+# Operators with one ONNX counterpart; those of the second table accept only floating dtypes.
 _SAME = {
     "abs": "Abs",
     "neg": "Neg",
@@ -46,7 +46,7 @@ _REAL = {
 
 
 def real(g: Builder, value: Value) -> Value:
-    """As a floating point number: integers become the default dtype."""
+    """Converts to floating point: integers become the default dtype."""
     is_real = value.dtype is not None and value.dtype.is_floating_point
     return value if is_real else g.cast(value, g.result_dtype or dtypes.get_default_dtype())
 
@@ -71,7 +71,7 @@ for _name, _operator in _REAL.items():
 
 
 def pair(g: Builder, a: Any, b: Any) -> tuple[Value, Value]:
-    """Both as the dtype of the result."""
+    """Casts both to the dtype of the result."""
     kind = g.result_dtype or g.promoted(a, b)
     return g.cast(a, kind), g.cast(b, kind)
 
@@ -274,7 +274,7 @@ def isnan(g: Builder, self: Value) -> Any:
 
 @symbolic("isinf")
 def isinf(g: Builder, self: Value) -> Any:
-    """True where it is infinite."""
+    """True for infinite elements."""
     return g.op("IsInf", self)
 
 
@@ -368,7 +368,7 @@ for _name, _kind in (("Float", dtypes.float32), ("Double", dtypes.float64), ("Lo
     "clone", "detach", "contiguous", "alias", "lift_fresh", "requires_grad", "positive", "copy"
 )
 def same(g: Builder, self: Value, **options: Any) -> Any:
-    """The operand: ONNX has neither memory nor gradients."""
+    """The operand: ONNX has neither memory formats nor gradients."""
     return self
 
 

@@ -75,7 +75,7 @@ def _largest(rank: int) -> None:
 
 
 def _in_plane(g: Builder, value: Value, positions: Value, rank: int, unbatched: bool) -> Value:
-    """The engine counts positions within a plane, ONNX within the tensor."""
+    """Converts indices: the engine counts within a plane, ONNX within the tensor."""
     plane = g.reduce("ReduceProd", g.slice(g.shape_of(value), 0, 2, 2 + rank), None, False)
     result: Value = g.op("Mod", positions, plane)
     return g.squeeze(result, 0) if unbatched else result

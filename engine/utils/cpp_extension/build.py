@@ -1,7 +1,7 @@
-"""Building an extension in its folder: once for the same inputs, and whole or not at all.
+"""The build of an extension in its folder: once for the same inputs, and atomic.
 
 The folder holds one shared object per set of inputs and a manifest, which names the newest with the digests of all
-that went into it: command, compiler, sources and headers. A build runs under the folder's lock in a temporary
+its inputs: command, compiler, sources and headers. A build runs under the folder's lock in a temporary
 subfolder; the manifest is replaced last, so that an interrupted build leaves the former one valid.
 """
 
@@ -123,7 +123,7 @@ class Build:
         return None
 
     def _build(self, command: list[str], inputs: dict[str, Any]) -> Path:
-        for left in self.folder.glob("building-*"):  # by a build that was interrupted
+        for left in self.folder.glob("building-*"):  # left by an interrupted build
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="building-", dir=self.folder) as temporary:
             return self._build_in(Path(temporary), command, inputs)

@@ -63,7 +63,7 @@ def compiler_command() -> list[str]:
 
 @functools.cache
 def compiler_version(command: tuple[str, ...]) -> str:
-    """Return what the compiler says about itself. Raises: RuntimeError if it does not run."""
+    """Return the compiler's version text. Raises: RuntimeError if it does not run."""
     try:
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Extensions that are built ahead of time: what a setup.py names."""
+"""Extensions that are built ahead of time, for setup.py files."""
 
 from __future__ import annotations
 

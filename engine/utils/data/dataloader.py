@@ -33,7 +33,7 @@ _BaseDataLoaderIter, _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIte
 
 
 class _Endless(Sampler[None]):
-    """Keys for a stream, which ignores them: only their number matters."""
+    """Keys for a stream, which uses only their number."""
 
     def __iter__(self) -> Iterator[None]:
         while True:

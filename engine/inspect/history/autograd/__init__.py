@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 LEAF = "AccumulateGrad"
-CROWD = 64  # tensors on one storage from which on a name is not looked for among them
+CROWD = 64  # maximum tensors on a storage that are searched for a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class NodeFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class SavedFact(Fact):
-    """A node keeps a tensor, as it was at `version`. At `stale` it was written (FOREVER: never)."""
+    """A tensor saved by a node at `version`. At `stale` it was written (FOREVER: never)."""
 
     node: int
     slot: int
@@ -59,7 +59,7 @@ class GradFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class AccumulationFact:
-    """A gradient went into .grad of a leaf."""
+    """The accumulation of a gradient into .grad of a leaf."""
 
     moment: int
     tensor: int
@@ -70,7 +70,7 @@ class AccumulationFact:
 
 
 class Autograd:
-    """The answers about one history."""
+    """The autograd queries of one history."""
 
     def __init__(self, history: History):
         self.history = history
@@ -88,7 +88,7 @@ class Autograd:
 
     @cached_property
     def leaf(self) -> np.ndarray:
-        """Return which rows of the nodes are AccumulateGrad."""
+        """A mask of the rows of AccumulateGrad nodes."""
         names = [number for number, text in self.history.trace.strings.items() if text == LEAF]
         return np.isin(self.tables.nodes.name, names)
 
@@ -102,7 +102,7 @@ class Autograd:
         return int(rows[0]) if len(rows) else -1
 
     def since(self, node: int) -> int:
-        """When the node was made; FOREVER if it never was."""
+        """The moment at which the node was created; FOREVER if it never was."""
         row = self.row(node)
         return int(self.tables.nodes.since[row]) if row >= 0 else FOREVER
 
@@ -130,7 +130,7 @@ class Autograd:
         return f"{node} ({name}{f' of {self.history.label(variable, m)}' if variable else ''})"
 
     def _describe(self, node: int) -> tuple[str, int]:
-        """Its name, "" where it is unknown, and the leaf that it accumulates into."""
+        """Return a node's name, "" if unknown, and the leaf that it accumulates into."""
         row = self.row(node)
         if row < 0:
             return "", 0
@@ -163,27 +163,27 @@ class Autograd:
     # Tensors
 
     def grad_fn(self, tensor: int, m: int) -> tuple[int, int]:
-        """(node, which output of it) that made the tensor; node 0 for a leaf."""
+        """The tensor's grad_fn as (node, output number); node 0 for a leaf."""
         table = self.tables.grad_fns
         rows = table.where_at("tensor", tensor, m)
         return (int(table.node[rows[-1]]), int(table.output[rows[-1]])) if len(rows) else (0, 0)
 
     def outputs(self, node: int, m: int) -> tuple[tuple[int, int], ...]:
-        """(output, tensor) of the tensors whose grad_fn the node is or, once they are gone, was."""
+        """(output, tensor) of the tensors, alive or freed, whose grad_fn is the node."""
         table = self.tables.grad_fns
         rows = table.until_now("node", node, m)
         last = {int(table.output[row]): int(table.tensor[row]) for row in rows}
         return tuple(sorted(last.items()))
 
     def label(self, tensor: int, m: int) -> str:
-        """A tensor's name. A node that keeps its own result keeps another description of it: then
-        the name of the tensor over the same elements."""
+        """A tensor's name. A node that saves its own result has a separate TensorImpl: it is named for
+        the tensor over the same elements."""
         label: str = self.history.label(tensor, m)
         got = self.history.tensor(tensor, m)
         if not label.startswith("#") or got is None or not got.storage:
             return label
         if len(self.history.tables.tensors.where_at("storage", got.storage, m)) > CROWD:
-            return label  # the slices of a stack: none of them is the whole
+            return label  # slices of a stack: none of them covers all elements
         same = (
             each.id
             for each in self.history.tensors_on(got.storage, m)
@@ -193,17 +193,17 @@ class Autograd:
         return next((name for name in names if not name.startswith("#")), label)
 
     def requires_grad(self, tensor: int, m: int) -> bool:
-        """Return whether gradients are computed for it: by its own flag, or through what made it."""
+        """Return whether it requires grad, by its own flag or through its grad_fn."""
         row = self.tables.flags.last("tensor", tensor, m)
         return self.grad_fn(tensor, m)[0] > 0 or (row >= 0 and bool(self.tables.flags.value[row]))
 
     def variable(self, node: int) -> int:
-        """The leaf into whose .grad this AccumulateGrad node adds; 0 if it is none, or not recorded."""
+        """The leaf of an AccumulateGrad node; 0 for other nodes, or if it was not recorded."""
         row = self.row(node)
         return self._variable(row) if row >= 0 and self.leaf[row] else 0
 
     def _variable_of(self, row: int) -> int:
-        """The leaf of a node: the next recorded event is that the node holds it."""
+        """The leaf of a node: the event after its creation retains the leaf."""
         tables, node = self.history.tables, int(self.tables.nodes.id[row])
         moments = tables.numbers("TENSOR_RETAIN")
         index, saved = (
@@ -231,7 +231,7 @@ class Autograd:
         )
         return tuple(node for node in references if self.variable(node) == tensor)
 
-    # What is saved
+    # Saved tensors
 
     def saved_by(self, node: int, m: int) -> tuple[SavedFact, ...]:
         """The tensors that the node saved up to the moment, by slot, released ones included."""
@@ -239,13 +239,13 @@ class Autograd:
         return tuple(sorted((self._saved(int(row)) for row in rows), key=lambda fact: fact.slot))
 
     def savers(self, tensor: int, m: int) -> tuple[SavedFact, ...]:
-        """The nodes that keep the tensor."""
+        """The nodes that have saved the tensor."""
         return tuple(
             self._saved(int(row)) for row in self.tables.saves.where_at("tensor", tensor, m)
         )
 
     def stale(self, m: int) -> tuple[SavedFact, ...]:
-        """Everything that is kept and was written since."""
+        """Every saved tensor that was written since it was saved."""
         table = self.tables.saves
         rows = table.at(m)
         return tuple(self._saved(int(row)) for row in rows[table.stale[rows] <= m])
@@ -274,7 +274,7 @@ class Autograd:
     # Gradients
 
     def grad(self, tensor: int, m: int) -> GradFact | None:
-        """Return what .grad of the tensor is, since when; None if it was never set."""
+        """Return the tensor's .grad, and since when; None if it was never set."""
         table = self.tables.grads
         rows = table.where_at("tensor", tensor, m)
         if not len(rows):
@@ -283,7 +283,7 @@ class Autograd:
         return GradFact(int(table.since[row]), int(table.until[row]), tensor, int(table.grad[row]))
 
     def last_accumulation(self, tensor: int, m: int, grad: int = 0) -> AccumulationFact | None:
-        """The newest gradient that went into .grad of the tensor; with `grad`, while that was .grad."""
+        """The newest accumulation into .grad of the tensor; with `grad`, while that was .grad."""
         table = self.tables.accumulations
         rows = table.until_now("tensor", tensor, m)
         if grad:
@@ -296,13 +296,13 @@ class Autograd:
 
     @cached_property
     def releases(self) -> Ints:
-        """The events by which something went: a saved tensor, a node, a tensor."""
+        """The events that released a saved tensor, a node or a tensor."""
         return self.history.tables.numbers("RELEASE", "NODE_FREE", "TENSOR_FREE")
 
     # Backward passes
 
     def runs_at(self, m: int) -> tuple[BackwardPass, ...]:
-        """The passes that are going on."""
+        """The backward passes that are running."""
         return tuple(self._run(int(row)) for row in self.tables.runs.at(m))
 
     def run(self, run: int) -> BackwardPass | None:

@@ -1,7 +1,6 @@
-"""One backward pass: what became of each node that it reaches, as columns over those nodes.
+"""One backward pass: the states of the nodes that it reaches, in columns.
 
-A cut at a moment (`codes`, `waits`) compares whole columns, so ten thousand nodes cost as little
-forwards as back.
+A query at a moment (`codes`, `waits`) compares whole columns, so it is fast for ten thousand nodes.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ WAITING, PARTLY, READY, RUNNING, DONE, SKIPPED, FAILED, CAPTURED = range(1, len(
 
 
 class BackwardPass:
-    """The nodes of one pass, in the order of their ids, and when each thing happened to them."""
+    """The nodes of one pass, in the order of their ids, with the moments of their state changes."""
 
     def __init__(self, tables: AutogradTables, row: int):
         runs = tables.runs
@@ -57,7 +56,7 @@ class BackwardPass:
         )
         last = self.popped == self.popped[self.popped < FOREVER].max(initial=-1)
         self.captured = (self.popped < FOREVER) & (self.entered == FOREVER) & self.needed
-        self.captured &= ~(last & self.failed)  # a hook raised: it never got to run
+        self.captured &= ~(last & self.failed)  # a hook raised, so it never ran
         self.sequence = self._zeros()
         self.sequence[self.indices(tables.pushes.node[rows[1]])] = tables.pushes.sequence[rows[1]]
         self.arrivals: Ints = rows[5]
@@ -87,7 +86,7 @@ class BackwardPass:
 
     @cached_property
     def arrived(self) -> tuple[Ints, Ints]:
-        """(moments, indices) of the gradients that nodes wait for: not of those that the roots start with."""
+        """(moments, indices) of the gradients that nodes wait for, without the roots' own."""
         table, rows = self._tables.arrivals, self.arrivals
         rows = rows[table.since[rows] > self.started]
         return table.since[rows], self.indices(table.node[rows])
@@ -111,7 +110,7 @@ class BackwardPass:
         return {int(number): part for number, part in zip(ids, parts, strict=True)}
 
     def expected(self, node: int) -> dict[int, int]:
-        """Return how many gradients come to each input of a node, along edges of nodes that have to run."""
+        """Return the number of gradients that each input of a node receives from nodes that have to run."""
         ends, inputs, counts = self._expected
         lo, hi = np.searchsorted(ends, [node, node + 1])
         return dict(zip(inputs[lo:hi].tolist(), counts[lo:hi].tolist(), strict=True))
@@ -154,7 +153,7 @@ class BackwardPass:
     def ready(self, m: int) -> Ints:
         """The indices of the nodes in the ready queue, the next one first.
 
-        The one made last is the next; the leaves, which count as made after all, come before."""
+        The newest node is next; leaves, which count as newer than all others, come first."""
         inside = np.flatnonzero((self.pushed <= m) & (self.popped > m) & (self.entered > m))
         if m >= self.until:
             return inside[:0]
@@ -165,7 +164,7 @@ class BackwardPass:
         return int((self.exited <= m).sum())
 
     def total(self, m: int) -> int:
-        """Return how many nodes have to run, as far as that is known."""
+        """Return the number of nodes that have to run, as far as it is known."""
         return int(((self.known <= m) & self.needed & ~self.captured).sum())
 
     def last(self, m: int) -> int:
@@ -181,7 +180,7 @@ class BackwardPass:
         return self.nodes[(self.entered <= m) & (self.exited > m)]
 
     def order_of(self, node: int, m: int) -> int:
-        """The how-manieth it ran in the pass, from 1; 0: it has not."""
+        """The node's position in the order of execution, from 1; 0: it has not run."""
         index = self.index(node)
         if index < 0 or self.entered[index] > m:
             return 0

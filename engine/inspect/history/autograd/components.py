@@ -67,10 +67,10 @@ class Parts:
 
 
 def components(ids: Ints, first: Ints, second: Ints) -> Ints:
-    """The least id that each thing is connected to, by pairs of rows.
+    """Return for each row the least id that it is connected to.
 
-    Every root is hung under the least root that an edge connects it with, and paths are halved;
-    each iteration at least halves the number of roots that can still be joined."""
+    Every root is linked to the least root that an edge connects it with, and paths are halved; each
+    iteration at least halves the number of roots that can still be joined."""
     rank = np.argsort(np.argsort(ids, kind="stable"), kind="stable")
     by_rank = np.sort(ids)
     label = np.arange(len(ids))

@@ -69,7 +69,7 @@ def holder(history: History, m: int, fields: Fields) -> dict[str, object]:
 
 
 def owner(history: History, m: int, fields: Fields) -> object:
-    """Whose hook it is. One of a tensor is called for the node that made it, or for the leaf."""
+    """Return the owner of a hook; for a tensor's hook its grad_fn, or the leaf."""
     if fields["kind"] > LAST_OF_PASS:
         return f"node {history.autograd.describe_node(fields['owner'], m)}"
     table = history.autograd.tables.hooks

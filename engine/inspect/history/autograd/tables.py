@@ -1,4 +1,4 @@
-"""The fold of what autograd did: nodes, edges, saved tensors and backward passes as tables."""
+"""The fold of autograd's events into tables of nodes, edges, saved tensors and backward passes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AutogradTables:
 
     @indexed
     def edges(self) -> Table:
-        """An edge lives as long as the node that it leaves."""
+        """An edge lives as long as its source node."""
         since, new = self.of("EDGE")
         ended, old = self.of("NODE_FREE")
         until = ends_of(new["node"], old["node"], ended)
@@ -56,7 +56,7 @@ class AutogradTables:
 
     @indexed
     def grad_fns(self) -> Table:
-        """A tensor's grad_fn holds until it is given another one, or freed."""
+        """A tensor's grad_fn, until it is replaced or the tensor is freed."""
         since, new = self.of("GRAD_FN")
         ended, old = self.of("TENSOR_FREE")
         until = np.minimum(
@@ -73,7 +73,7 @@ class AutogradTables:
 
     @indexed
     def saves(self) -> Table:
-        """A node keeps a tensor until it releases it, at the latest when the node is freed.
+        """Saved tensors, until the node releases them or is freed.
 
         `storage` and `counter` are those that the tensor had when it was saved. `stale` is the
         moment at which it was first written after that, FOREVER if it never was."""
@@ -102,7 +102,7 @@ class AutogradTables:
         )
 
     def _written(self, counter: Ints, version: Ints) -> Ints:
-        """When each counter first went past the version; versions only grow."""
+        """The moment at which each counter first exceeded the version; versions only grow."""
         table = self.tables.versions
         row = rows_before(table.counter, -table.version, counter, -version - 1)
         return np.where(row >= 0, np.append(table.since, FOREVER)[row], FOREVER)
@@ -132,7 +132,7 @@ class AutogradTables:
 
     @indexed
     def grads(self) -> Table:
-        """Return what .grad of a tensor is, from the moment it is set until it is set again."""
+        """The .grad of tensors, each from one assignment until the next."""
         since, new = self.of("GRAD_SET")
         ended, old = self.of("TENSOR_FREE")
         until = np.minimum(

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 
-_REWRITES = 16384  # kept: read twice, once for the links and once for the film of their graph
-_STATES = 8  # graphs kept: one of 10,000 nodes takes 20 MB
+_REWRITES = 16384  # cached: read twice, for the links and for the graph's timeline
+_STATES = 8  # cached graphs: one of 10,000 nodes takes 20 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class RunFact:
 
 @dataclass(frozen=True, slots=True)
 class CodeFact:
-    """Instructions that a graph became."""
+    """The instructions compiled from a graph."""
 
     moment: int
     id: int
@@ -91,7 +91,7 @@ class CodeFact:
 
 
 class Rewrites(Sequence[RewriteFact]):
-    """The rewrites of a run, in order. A pass makes thousands: each is read on its first use."""
+    """The rewrites of a run, in order. There may be thousands: each is read on its first use."""
 
     def __init__(self, jit: Jit, rows: Ints) -> None:
         self._jit, self._rows = jit, rows
@@ -126,7 +126,7 @@ class Jit:
         return tree_of(self.syntax(function))
 
     def json(self, moment: int) -> Json:
-        """The JSON that an event carries; {} where it was not kept whole."""
+        """Return an event's JSON; {} if it is incomplete."""
         kind = kind_of(int(self.history.tables.events["kind"][moment])).name
         return read(self.history.text(moment), FORMS.get(kind, ANY))
 
@@ -157,12 +157,12 @@ class Jit:
         )
 
     def syntax(self, function: int) -> Json:
-        """Tokens and tree of a function that was scripted; {} for others."""
+        """Return tokens and tree of a scripted function; {} for others."""
         row = self.tables.syntax.last("function", function, FOREVER - 1)
         return self.json(int(self.tables.syntax.since[row])) if row >= 0 else {}
 
     def tree(self, function: int) -> tuple[TreeNode, ...]:
-        """The syntax tree of a function from the top; () for one that was not scripted."""
+        """Return the syntax tree of a function in preorder; () for one that was not scripted."""
         return self._tree(function)
 
     # Passes
@@ -191,7 +191,7 @@ class Jit:
         )
 
     def _failure(self, moment: int) -> str:
-        """Why a pass failed. An error of Python travels by a number: it is raised right after that."""
+        """Return the reason why a pass failed. A Python error is in the EXCEPTION event that follows."""
         text = self.history.text(moment)
         raised = self.history.tables.numbers("EXCEPTION")
         index = int(raised.searchsorted(moment))
@@ -258,13 +258,13 @@ class Jit:
         return matches
 
     def graph_at(self, graph: int, m: int) -> IrGraph | None:
-        """The graph as it was at the moment; None before its first snapshot, or when edits are lost."""
+        """Return the graph at the moment; None before its first snapshot, or if edits are lost."""
         changes = self.changes.get(graph, [])
         index = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
         return self._state(graph, index) if index >= 0 else None
 
     def _state_after(self, graph: int, index: int) -> IrGraph | None:
-        """The last snapshot before, with the edits since: parsing it again is cheaper than a copy."""
+        """Return the last snapshot with the edits since; parsing it again is cheaper than a copy."""
         changes = self.changes[graph]
         start = next((i for i in range(index, -1, -1) if changes[i][1] < 0), None)
         if start is None:
@@ -309,7 +309,7 @@ class Jit:
             tuple(facts.get("guards", ())),
         )
 
-    # Where things come from
+    # Provenance
 
     @cached_property
     def links(self) -> Links:
@@ -323,5 +323,5 @@ class Jit:
 
     @cached_property
     def registers(self) -> Registers:
-        """Return what the registers of the interpreter's frames hold."""
+        """The registers of the interpreter's frames."""
         return Registers(self)

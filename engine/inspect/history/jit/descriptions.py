@@ -1,4 +1,5 @@
-"""The JIT's events in words: names for the numbers in their fields, and what their JSON adds."""
+"""Descriptions of the JIT's events: names for the numbers in their fields, and details from their
+JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ _NAMED = ("origin", "phase", "pass", "rule")
 
 
 def event_words(history: History, kind: str, fields: dict[str, int]) -> dict[str, str]:
-    """The fields of a JIT event that its sentence names in words."""
+    """Return the fields of a JIT event that its sentence replaces by names."""
     if kind in ("FUSED_NEW", "FUSED_RUN"):
         return {"kernel": str(fields["kernel"])}  # a number here, a kernel's name elsewhere
     if kind not in TEXTS:

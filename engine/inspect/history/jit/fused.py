@@ -20,7 +20,7 @@ NUMBERS = ("int", "float", "bool", "complex", "number", "Scalar")
 """Types of inputs that are numbers; all others are tensors."""
 CONVERSION = "aten::_to_copy"
 _CONVERSIONS = (CONVERSION, "aten::to", "aten::type_as")
-_LOOKED_BACK = 200  # events before a launch among which the last one of its thread is sought
+_LOOKED_BACK = 200  # events before a launch that are searched for the last one of its thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Kernel:
 
 
 def _holder(jit: Jit, expected: int, moment: int) -> tuple[int, int, str, IrGraph | None]:
-    """The graph and the node that hold a group's graph, its name in the text, and that graph; zeros
+    """Return the graph and node that contain a group's graph, its name in the text, and that graph; zeros
     if it was not recorded."""
     recorded = jit.tables.graphs
     graphs = dict.fromkeys(recorded.id[: recorded.started_by(moment)].tolist()[::-1])
@@ -87,8 +87,8 @@ class Match:
     """The match between steps and nodes of a Subgraph, and between `in0`, `n0` and its inputs."""
 
     def __init__(self, graph: IrGraph | None, outputs: list[Json]) -> None:
-        self.values: dict[int, list[int]] = {}  # of a step: the Values that it computes
-        self.part_of: dict[int, int] = {}  # of a step that computes none: the step that reads it
+        self.values: dict[int, list[int]] = {}  # a step -> the Values that it computes
+        self.part_of: dict[int, int] = {}  # a step without a node -> the step that reads it
         self.leaves: dict[str, int] = {}  # of in0, n0: the Value
         self.trees: dict[int, Json] = {}  # by step: the tree with its operands
         for output in outputs:
@@ -105,7 +105,7 @@ class Match:
             for value in node["outputs"]:
                 self._maker[value["id"]] = node
         for value, output in zip(block["returns"], outputs, strict=False):
-            if "reduce" in output:  # the tree is what the sum is over
+            if "reduce" in output:  # the tree is the operand of the sum
                 value = next(iter(self._maker.get(value, {}).get("inputs", ())), 0)
             self._unify(value, output["tree"])
 
@@ -236,7 +236,7 @@ class Fused:
         return references[0], references[1]
 
     def _time(self, moment: int) -> int:
-        """The time from the last event of the same thread, the allocation of the outputs, to the launch."""
+        """Return the time from the thread's last event, the allocation of the outputs, to the launch."""
         events = self._jit.history.tables.events
         kinds = self._jit.history.tables.numbers("FUSED_NEW")
         recorded = int(kinds.searchsorted(moment))
@@ -251,7 +251,7 @@ class Fused:
 
 
 def _top(stack: list[Any], count: int) -> tuple[int, ...]:
-    """The tensors of the last `count` things on a stack."""
+    """Return the tensors among the top `count` values of a stack."""
     if len(stack) < count:
         return (0,) * count
     return tuple(int(item.get("tensor", 0)) for item in stack[len(stack) - count :])

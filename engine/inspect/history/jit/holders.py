@@ -1,4 +1,5 @@
-"""The JIT's holders of a tensor in words: a register of a frame, an attribute, a constant, an item.
+"""Descriptions of the JIT's holders of a tensor: a register of a frame, an attribute, a constant, an
+item.
 
 csrc/events/record.h defines `holder` and `position` of TENSOR_RETAIN for each kind of holder.
 """
@@ -20,7 +21,7 @@ _NAMED = re.compile(r"\((%[^)]+)\)$")
 
 
 def holder_words(history: History, kind: str, holder: int, index: int, m: int) -> str:
-    """Return what a person calls the holder: "register 3 (%h) of frame 7 (forward)"."""
+    """Return a description of the holder: "register 3 (%h) of frame 7 (forward)"."""
     if kind == "REGISTER":
         number, pc = index & ((1 << _REGISTER_BITS) - 1), index >> _REGISTER_BITS
         value = _value_in(history, holder, number, pc, m)
@@ -65,7 +66,7 @@ def _frame(history: History, frame: int, m: int) -> str:
 
 
 def _code_in(history: History, frame: int, m: int) -> int:
-    """The number of the code that the frame runs: after a bail-out another than at its beginning."""
+    """Return the number of the code that the frame runs, which a bail-out changes."""
     frames, outs = history.jit.tables.frames, history.jit.tables.bail_outs
     ended = outs.last("frame", frame, m)
     if ended >= 0:
@@ -79,7 +80,7 @@ def _value_in(history: History, frame: int, register: int, pc: int, m: int) -> s
     code = history.jit.code(_code_in(history, frame, m))
     if code is None:
         return ""
-    # What stores several says no name; what reads the register next does.
+    # An instruction that stores several values has no name; the next reader of the register has.
     for instruction in code.instructions[pc:]:
         if instruction["op"] not in ("STORE", "LOAD", "MOVE", "DROPR"):
             continue

@@ -199,7 +199,7 @@ class IrGraph:
             self.nodes[a]["schema"] = argument
 
     def _replaced(self, *_: Any) -> None:
-        """Nothing to do here: the edits that follow do it; `Links` reads this one."""
+        """Do nothing: the following edits change the graph; `Links` reads this one."""
 
     def _origin(self, a: int, b: int, *_: Any) -> None:
         self.values[a]["origins"].append(b)
@@ -210,7 +210,7 @@ class IrGraph:
     # Text
 
     def lines(self) -> list[IrLine]:
-        """The graph's text, with what each line names."""
+        """The lines of the graph's text, each with its node and Values."""
         block = self.graph["block"]
         head = IrLine("head", 0, block["param"], self._declared(block["params"]), "", "", (), None)
         return [head, *self._block_lines(block, 1), self._end("return", 1, block)]

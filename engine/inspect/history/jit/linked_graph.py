@@ -84,14 +84,14 @@ class LinkedGraph(IrGraph):
         return fresh, loose, dirty
 
     def chain(self) -> Iterator[LinkedLine]:
-        """All lines, one after the other."""
+        """Yield all lines in order."""
         linked: LinkedLine | None = self.head
         while linked is not None:
             yield linked
             linked = linked.after
 
     def line(self, key: int) -> IrLine | None:
-        """The present text of a line; None: it is not in the text."""
+        """Return the present text of a line; None if it is not in the text."""
         if key in self._inner:
             return self._inner[key]
         block = self._ends.get(key)
@@ -128,14 +128,14 @@ class LinkedGraph(IrGraph):
         return depth
 
     def settle(self) -> None:
-        """Give the blocks their lists of nodes again, in the order of the chain."""
+        """Rebuild the blocks' lists of nodes in the order of the lines."""
         for block in self.blocks.values():
             block["nodes"] = []
         for linked in self.chain():
             if linked.key in self.block_of:
                 self.block_of[linked.key]["nodes"].append(self.nodes[linked.key])
 
-    # The chain
+    # The linked list
 
     def _keys(self, block: Json) -> Iterator[int]:
         for node in block["nodes"]:
@@ -155,7 +155,7 @@ class LinkedGraph(IrGraph):
         _tie(linked, before)
 
     def _end_of(self, key: int) -> LinkedLine:
-        """The last line of what begins with a node or with the head of a block."""
+        """Return the last line of the node or block whose first line has this key."""
         block = self._ends.get(key)
         if block is not None:
             return self.linked_lines[block["return"]]
@@ -163,7 +163,7 @@ class LinkedGraph(IrGraph):
         return self.linked_lines[blocks[-1]["return"] if blocks else key]
 
     def _is_linked(self, key: int) -> bool:
-        """Return whether a node or the head of a block is in the text, with all that it is in."""
+        """Return whether a node or the head of a block is in the text, and every block around it."""
         block = self._ends.get(key) or self.block_of.get(key)
         while block is not None:
             owner = self._owner.get(block["id"])

@@ -35,7 +35,8 @@ def read(text: str, form: Form) -> Json:
 
 
 def fits(payload: Any, form: Form) -> bool:
-    """Return whether a payload has the form. A form reads what it needs; a payload without it does not fit."""
+    """Return whether a payload has the form. A form reads the fields that it requires; a payload without one
+    does not match."""
     try:
         return form(payload)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
@@ -43,7 +44,7 @@ def fits(payload: Any, form: Form) -> bool:
 
 
 def graph_in(attribute: str) -> Json:
-    """The graph that an attribute holds; {} for an attribute of another sort."""
+    """Return the graph in an attribute; {} for an attribute of another kind."""
     return read(attribute, graph) if attribute.startswith('{"graph":') else {}
 
 
@@ -100,7 +101,7 @@ def _node(payload: Any) -> bool:
 
 
 def _span(payload: Any) -> bool:
-    """file, line, column and where it ends; None: it has no place."""
+    """Check file, line, column and end; None: no source range."""
     if payload is None:
         return True
     return (
@@ -137,12 +138,12 @@ def flag(payload: Any) -> bool:
 
 
 def each(form: Form) -> Form:
-    """A list of things of a form."""
+    """Return the form of a list whose items have a form."""
     return lambda payload: type(payload) is list and all(map(form, payload))
 
 
 def record(known: dict[str, Form], **needed: Form) -> Form:
-    """`needed` has to be there, `known` may be."""
+    """Check an object: `needed` keys are required, `known` ones optional."""
 
     def form(payload: Any) -> bool:
         return (
@@ -155,12 +156,12 @@ def record(known: dict[str, Form], **needed: Form) -> Form:
 
 
 def _token(payload: Any) -> bool:
-    """kind, text, and a place without a file."""
+    """Check kind, text, and a range without a file."""
     return type(payload[0]) is str and _span(payload[1:]) and len(payload) == 6
 
 
 def _syntax(payload: Any) -> bool:
-    """A node of a syntax tree, or what one of its fields holds."""
+    """Check a node of a syntax tree, or the value of one of its fields."""
     if isinstance(payload, list):
         return all(map(_syntax, payload))
     if not isinstance(payload, dict):

@@ -37,12 +37,12 @@ class Removal:
 
 
 class Links:
-    """Origins and what they became, by the numbers of Values; nodes by theirs."""
+    """Origins and replacements, by the numbers of Values and nodes."""
 
     def __init__(self, jit: Jit):
         self._from: dict[int, set[int]] = {}
         self._to: dict[int, set[int]] = {}
-        self.node_of: dict[int, int] = {}  # a Value -> the node that makes it
+        self.node_of: dict[int, int] = {}  # a Value -> the node that defines it
         self.values_of: dict[int, list[int]] = {}  # a node -> its outputs
         self.range_of: dict[int, SourceRange] = {}  # a node -> its source
         self.removals: dict[int, Removal] = {}  # by removed node
@@ -78,7 +78,7 @@ class Links:
         self._to.setdefault(origin, set()).add(value)
 
     def _parameters(self, function: int, block: Json) -> None:
-        """Give each parameter the range in which the function names it."""
+        """Set each parameter's source range to its name in the signature."""
         fact = self._jit.function(function)
         if fact is None:
             return
@@ -150,9 +150,9 @@ class Links:
             )
 
     def family(self, values: Iterable[int]) -> frozenset[int]:
-        """These Values, all that they were made from, and all that was made from these.
+        """Return these Values with all their origins, and all Values that have these as origins.
 
-        A function that is specialised has two graphs of one origin: what is the same in both belongs together.
+        A specialised function has two graphs with one origin; equal Values of both belong together.
         """
         seeds = set(values)
         seeds |= self._copies(seeds)
@@ -171,7 +171,7 @@ class Links:
         return creation is not None and creation.run == 0
 
     def seeds(self, selected: JitSelection | None) -> frozenset[int]:
-        """The Values that a selection stands for: its own, or those that come from its source."""
+        """Return the Values of a selection: its own, or those that come from its source range."""
         if selected is None:
             return frozenset()
         if isinstance(selected, ValueSelection):

@@ -1,8 +1,8 @@
 """The steps of the interpreter: when each instruction ran, and the registers of a frame after a step.
 
-A step is recorded with the registers that it wrote. Which ones an instruction writes is the same each
-time, so the last write of a register is sought among the steps' program counters, and only that one
-event is read: a frame of 100,000 steps costs what one of 100 costs. A list or dictionary changes in
+A step is recorded with the registers that it wrote. An instruction writes the same registers each
+time, so the last write of a register is found by the steps' program counters, and only that event is
+read: the cost does not depend on the number of steps. A list or dictionary changes in
 place: its recorded value is that of its last store or load.
 """
 
@@ -42,7 +42,7 @@ class Registers:
         self._writes: dict[int, dict[int, list[int]]] = {}  # of a frame: register -> instructions
 
     def ran(self, ops: tuple[str, ...]) -> Ints:
-        """The moments at which an instruction of one of these sorts has run, ascending."""
+        """The moments at which an instruction of one of these kinds has run, ascending."""
         tables = self._jit.tables
         steps, frames = tables.steps, tables.frames
         if not len(steps) or not len(frames):
@@ -60,13 +60,13 @@ class Registers:
         return np.sort(steps.since[expected])
 
     def missed(self) -> Ints:
-        """The moments of guards that did not hold, and of bail-outs, ascending."""
+        """The moments of failed guards and of bail-outs, ascending."""
         tables = self._jit.tables
         failed = tables.guards.since[tables.guards.ok == 0]
         return np.sort(np.concatenate([failed, tables.bail_outs.since]))
 
     def after(self, frame: int, rows: Ints) -> tuple[Written, ...]:
-        """Return what they hold after these steps of a frame; those that are empty are left out."""
+        """Return the non-empty registers after these steps of a frame."""
         steps = self._jit.tables.steps
         pcs = steps.pc[rows]
         matches = []
@@ -85,7 +85,7 @@ class Registers:
         return tuple(matches)
 
     def _loaded(self, frame: int, rows: Ints, register: int) -> dict[str, Any]:
-        """Return what the last LOAD of a register put on the stack; {} if there was none."""
+        """Return the value that the last LOAD of a register pushed; {} if there was none."""
         table, steps = self._jit.tables.frames, self._jit.tables.steps
         code = self._jit.code(int(table.code[table.last("id", frame, FOREVER - 1)]))
         listed = code.instructions if code is not None else ()
@@ -99,7 +99,8 @@ class Registers:
         return dict(stack[-1]) if stack else {}
 
     def _writers(self, frame: int) -> dict[int, list[int]]:
-        """For each register the instructions that write it, by the first and the last run of each."""
+        """Map each register to the instructions that write it, read from the first and last run of
+        each."""
         if frame not in self._writes:
             steps = self._jit.tables.steps
             rows = steps.where("frame", frame)

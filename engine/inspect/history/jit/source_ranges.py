@@ -13,7 +13,7 @@ Extent = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class TreeNode:
-    """A node of the syntax tree. field: what it is of the node above (`value`, `body`)."""
+    """A node of the syntax tree. field: its field in the parent (`value`, `body`)."""
 
     depth: int
     field: str
@@ -23,7 +23,7 @@ class TreeNode:
 
 
 def tree_of(syntax: Json) -> tuple[TreeNode, ...]:
-    """The tree from the top, each node before those in it; () where none was recorded."""
+    """Return the tree in preorder; () if none was recorded."""
     tree = syntax.get("tree")
     return tuple(_walk(tree, 0, "")) if isinstance(tree, dict) else ()
 
@@ -56,7 +56,7 @@ _NAMES = ("name", "id", "arg", "attr", "module", "asname")
 
 
 def _bare(node: Json) -> bool:
-    """A node of nothing but its kind."""
+    """Return whether a node has nothing but its kind."""
     return all(name in ("kind", "span") for name in node) and "kind" in node
 
 

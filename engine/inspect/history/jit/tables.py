@@ -99,5 +99,5 @@ class JitTables:
 
     @property
     def any(self) -> bool:
-        """Return whether the JIT did anything at all."""
+        """Return whether there are any events of the JIT."""
         return bool(len(self.functions) or len(self.graphs) or len(self.codes) or len(self.traced))

@@ -45,7 +45,8 @@ RULES: dict[str, Rule] = {
 
 
 def rule_of(name: str, view: bool = False) -> Rule | None:
-    """The rule for an operator by its full name (`add_.Tensor`); `view`: it shares its memory."""
+    """Return the rule of an operator by its full name (`add_.Tensor`); `view`: the result shares
+    memory."""
     op = base_name(name)
     if view:
         return arrange.same_memory

@@ -1,4 +1,4 @@
-"""Operators that move cells without changing them: every output cell is one input cell, or a filling."""
+"""Operators that move cells without changing them: every output cell is an input cell or a fill value."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _extent(tensor: Described) -> Extent:
 
 
 def in_order(call: OpCall, index: Index) -> CellFormula:
-    """reshape and its like, when they copy: the same place in reading order."""
+    """reshape and similar operators that copy: the same position in row-major order."""
     position = ravel(index, call.out.sizes)
     return single(
         CellInput("self", unravel(position, call.sizes("self"))), note="copied in reading order"
@@ -103,7 +103,7 @@ def _real(rank: int, padded: int, columns: bool) -> tuple[int, ...]:
 
 
 def at_least(call: OpCall, index: Index) -> CellFormula:
-    """atleast_2d and its like: dimensions of size 1 are put around."""
+    """atleast_2d and similar: dimensions of size 1 are added."""
     return in_order(call, index)
 
 

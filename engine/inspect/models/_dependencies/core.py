@@ -1,8 +1,8 @@
-"""The input and the output of a dependency rule: an operator call without any recording around it.
+"""The argument and the result of a dependency rule: an operator call, independent of any recording.
 
-A rule is a pure function `(given, index) -> Recipe`: which input cells make the output cell at
-`index`, and how. It knows sizes and arguments; only where an index is itself data (gather, embedding)
-does it read a value.
+A rule is a pure function `(OpCall, index) -> CellFormula`: the input cells of the output cell at
+`index`, and their formula. It uses sizes and arguments, and reads values only if an index is itself
+data (gather, embedding).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PLACE = re.compile(r"\{(\w+(?:\[\d+\])?)\}")
 
 
 class Described(Protocol):
-    """A tensor as a rule sees it; `TensorFact` is one."""
+    """The description of a tensor for a rule; `TensorFact` is one."""
 
     @property
     def sizes(self) -> Index: ...
@@ -44,7 +44,7 @@ class CellInput:
 
     argument: str  # "self", or "tensors[1]"
     index: Index
-    role: str = ""  # its name in the recipe's patterns; the argument's own when empty
+    role: str = ""  # its name in the formula's patterns; the argument's if empty
 
     @property
     def name(self) -> str:
@@ -55,9 +55,9 @@ class CellInput:
 class CellFormula:
     """The formula of one output cell: terms of the same form, joined, inside a wrapper.
 
-    `term` and `wrapper` are patterns: `{self}` stands for the feed of that name or for the argument;
-    `{terms}` in `wrapper` stands for all terms joined. Terms are built one at a time: a sum over a
-    million cells is described as quickly as one over three.
+    `term` and `wrapper` are patterns: `{self}` is the cell of that name or the argument; `{terms}` in
+    `wrapper` is all terms joined. Terms are built on demand, so a sum over a million cells costs as
+    little as one over three.
     """
 
     term: str
@@ -70,11 +70,11 @@ class CellFormula:
 
     @property
     def total(self) -> int:
-        """Return how many cells there are, the same one counted as often as it is used."""
+        """Return the number of cells, each counted as often as it is used."""
         return len(self.extras) + (self.count * len(self.feeds(0)) if self.count else 0)
 
     def cells(self) -> Iterator[CellInput]:
-        """Every feed: the extras, then term after term."""
+        """Yield every cell: the extras, then those of each term."""
         yield from self.extras
         for number in range(self.count):
             yield from self.feeds(number)
@@ -82,14 +82,14 @@ class CellFormula:
 
 @dataclass(frozen=True)
 class OpCall:
-    """A call as a rule sees it."""
+    """An operator call, the argument of a rule."""
 
     op: str  # `add` of `add_.Tensor`
     overload: str
     tensors: Mapping[str, Described]  # by argument name; the items of a list as `tensors[1]`
     values: Mapping[str, Any]  # every other argument
     out: Described
-    result: int = 0  # which of several results `out` is
+    result: int = 0  # index of `out` among the results
     read: Read = field(default=lambda argument, index: None)
 
     def sizes(self, argument: str) -> Index:
@@ -117,18 +117,18 @@ Rule = Callable[[OpCall, Index], CellFormula]
 
 
 def broadcast(sizes: Index, index: Index) -> Index:
-    """The cell of a tensor of these sizes that is used at `index` of the broadcast result."""
+    """Return the cell of a tensor of these sizes that broadcasts to `index` of the result."""
     own = index[len(index) - len(sizes) :]
     return tuple(0 if n == 1 else i for i, n in zip(own, sizes, strict=True))
 
 
 def wrap(dim: int, rank: int) -> int:
-    """A dimension counted from the front."""
+    """Convert a negative dimension."""
     return dim + rank if dim < 0 else dim
 
 
 def unravel(position: int, sizes: Sequence[int]) -> Index:
-    """The index of element number `place` in reading order."""
+    """Return the index of an element by its row-major position."""
     index: list[int] = []
     for size in reversed(sizes):
         position, at = divmod(position, size) if size else (0, 0)
@@ -137,7 +137,7 @@ def unravel(position: int, sizes: Sequence[int]) -> Index:
 
 
 def ravel(index: Iterable[int], sizes: Iterable[int]) -> int:
-    """The number of the element at `index` in reading order."""
+    """Return the row-major position of the element at `index`."""
     position = 0
     for at, size in zip(index, sizes, strict=True):
         position = position * size + at
@@ -149,7 +149,7 @@ def numel(sizes: Sequence[int]) -> int:
 
 
 def put(index: Sequence[int], dim: int, value: int) -> Index:
-    """The index with another value in one dimension."""
+    """Return the index with another value in one dimension."""
     return (*index[:dim], value, *index[dim + 1 :])
 
 
@@ -158,12 +158,12 @@ def without(index: Sequence[int], dim: int) -> Index:
 
 
 def between(index: Sequence[int], dim: int, value: int) -> Index:
-    """The index with one more dimension."""
+    """Return the index with one more dimension."""
     return (*index[:dim], value, *index[dim:])
 
 
 def several(value: Any, count: int, default: int = 1) -> Index:
-    """An int[2]-like argument: one number stands for every dimension, nothing for the default."""
+    """Expand an int[2]-like argument: one number is for all dimensions, None is the default."""
     if value is None or value == ():
         return (default,) * count
     if isinstance(value, int):
@@ -182,5 +182,5 @@ def nothing(wrapper: str, note: str = "") -> CellFormula:
 
 
 def written(pattern: str, say: Callable[[str], str | None]) -> str:
-    """The pattern with what `say` gives for each `{name}`; what it does not know keeps its name."""
+    """Replace each `{name}` of a pattern by the result of `say`; unknown names stay."""
     return _PLACE.sub(lambda match: say(match[1]) or match[1], pattern)

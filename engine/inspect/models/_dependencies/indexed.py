@@ -95,7 +95,8 @@ def advanced(call: OpCall, index: Index) -> CellFormula:
 
 
 def index_put(call: OpCall, index: Index) -> CellFormula:
-    """self[indices] = values: the place of the index tensors that leads here says which value."""
+    """self[indices] = values: the position in the index tensors that refers to this cell selects
+    the value."""
     names, sizes = call.items("indices"), call.sizes("self")
     dims = [int(name[len("indices[") : -1]) for name in names]
     shapes = [call.sizes(name) for name in names]
@@ -126,7 +127,8 @@ def _broadcast_all(shapes: list[Index]) -> Index:
 
 
 def _writers(call: OpCall, sizes: Index, dim: int, index: Index, size: int) -> Iterator[Index]:
-    """The cells of `index` that name this output cell; only dimension `dim` can differ."""
+    """Return the cells of `index` that refer to this output cell; only dimension `dim` can
+    differ."""
     if not sizes:
         if _at(call, "index", (), size) == (index[dim] if index else 0):
             yield ()
@@ -142,7 +144,7 @@ def _writers(call: OpCall, sizes: Index, dim: int, index: Index, size: int) -> I
 
 
 def scatter(combine: str = "") -> Rule:
-    """The cell of self unless an index names this place: then src, or self and src combined."""
+    """The cell of self unless an index refers to it: then src, or self and src combined."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         sizes, dim = call.sizes("self"), _dim(call)
@@ -201,7 +203,7 @@ _HOW = {
 
 
 def index_write(combine: str, source: str) -> Rule:
-    """index_add, index_copy, index_fill: whole rows along `dim` are named by a list of indices."""
+    """index_add, index_copy, index_fill: a list of indices selects whole rows along `dim`."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         sizes, dim = call.sizes("self"), _dim(call)
@@ -238,7 +240,7 @@ def index_write(combine: str, source: str) -> Rule:
 
 
 def masked_select(call: OpCall, index: Index) -> CellFormula:
-    """The index-th True of the mask, in reading order."""
+    """The index-th True of the mask, in row-major order."""
     shape = _broadcast_all([call.sizes("self"), call.sizes("mask")])
     if numel(shape) > MAX_SEARCHED:
         raise Unknown(f"the mask has {numel(shape):,} cells: too many to count here")

@@ -50,7 +50,7 @@ def is_pointwise(op: str, schema_name: str) -> bool:
 
 
 def pointwise(call: OpCall, index: Index) -> CellFormula:
-    """One cell of each operand, as broadcasting leads to it."""
+    """The cell of each operand that broadcasts to the index."""
     if call.op == "fill" and "value" in call.tensors:
         used = ["value"]
     else:
@@ -79,8 +79,8 @@ def _pattern(call: OpCall) -> str:
 
 
 def formula_of(op: str, overload: str = "") -> str:
-    """The formula of an elementwise operator, with `{self}` where an argument stands; "" of any other.
-    An overload without one has that of another overload of its name."""
+    """Return the formula of an elementwise operator, with `{self}` for an argument, or "". An overload
+    without a formula has that of another overload of its name."""
     formulas, of_base = _formulas()
     return formulas.get(f"{op}.{overload}") or of_base.get(op, "")
 

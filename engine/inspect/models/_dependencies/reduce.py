@@ -1,4 +1,4 @@
-"""Reductions, scans and operators that look at a whole row."""
+"""Reductions, scans and operators that read a whole row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.inspect.models._dependencies.core import (
 
 
 def _dims(call: OpCall, rank: int) -> tuple[int, ...]:
-    """The dimensions that are reduced: all of them when none is named."""
+    """Return the reduced dimensions: all if none is passed."""
     dim = call.values.get("dim")
     if dim is None or dim == ():
         return tuple(range(rank))
@@ -101,7 +101,7 @@ def row(template: str = "", self: str = "self", picked: bool = False) -> Rule:
 
 
 def normalized(call: OpCall, index: Index) -> CellFormula:
-    """layer_norm and rms_norm: the cell, its whole row, and the weight and bias at its place."""
+    """layer_norm and rms_norm: the cell, its whole row, and the weight and bias at its position."""
     name = "input" if "input" in call.tensors else "self"
     sizes = call.sizes(name)
     inner = len(call.value("normalized_shape", sizes[-1:]))

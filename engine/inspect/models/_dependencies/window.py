@@ -1,4 +1,5 @@
-"""Convolutions and pooling: a window slides over the input, and each output cell sees one place of it."""
+"""Convolutions and pooling: each output cell depends on one position of a window that slides over the
+input."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The autograd graph at a moment: nodes and edges, what is saved, and a backward pass step by step.
 
-Constant parts (parts, the facts of nodes) are built once per history; a moment is a few cuts
-through columns; a node's box is built on its first use. So a key costs the same in a graph
-of ten nodes and of ten thousand. The dataclasses are in boxes.py.
+Parts and the facts of nodes are built once per history; a moment needs a few queries of columns; a node's
+box is built on its first use. So a key costs the same in a graph of ten nodes and of ten thousand. The
+dataclasses are in boxes.py.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _visible_parts(
 
 
 def _part_of_leaf(autograd: Any, row: int, moment: int) -> Any:
-    """The newest part that uses a leaf without living users; else the first to come."""
+    """Return the newest part that uses a leaf without living users, else the next one."""
     parts = autograd.parts.of(row)
     started = [part for part in parts.tolist() if autograd.since(part) <= moment]
     return started[-1:] or parts[:1]
@@ -214,7 +214,7 @@ def _focus(history: History, moment: int, selection: Selection, run: Any) -> tup
 
 
 def _of_event(history: History, moment: int) -> int:
-    """The node that an event names; 0 if it names none."""
+    """Return the node that an event refers to, or 0."""
     if moment < 0:
         return 0
     node = dict(history.fields(moment)).get("node", 0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KEEP_GRAPH, CREATE_GRAPH, ACCUMULATE = 1, 2, 4  # the flags of BACKWARD_BEGIN
 MAX_FREED = 100
 MAX_READY = 100
-_AFTER = 16  # events after the end of a failed pass among which its error is looked for
+_AFTER = 16  # events after the end of a failed pass that are searched for its error
 
 
 def run_box(history: History, run: Any, moment: int) -> RunBox:
@@ -63,7 +63,7 @@ def _error(history: History, run: Any, moment: int) -> str:
 
 
 def ready(maker: PartMaker, run: Any, moment: int) -> tuple[ReadyRow, ...]:
-    """The queue, the next node first; of a long one its beginning."""
+    """Return the queue, the next node first; only the beginning of a long one."""
     return tuple(
         ReadyRow(
             node=(node := int(run.nodes[index])),
@@ -112,7 +112,7 @@ def _freed(history: History, number: int) -> FreedRow:
 
 
 def _went(history: History, storage: int, number: int) -> int:
-    """The bytes of a tensor's storage, if that was freed with it."""
+    """Return the bytes of a tensor's storage, if that was freed with it."""
     table = history.tables.storages
     rows = table.until_now("id", storage, number)
     if not len(rows) or not number <= table.until[rows[-1]] <= number + 4:

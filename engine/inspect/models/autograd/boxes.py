@@ -5,8 +5,8 @@ Two kinds of data, because a key must be fast with ten thousand nodes:
 * `Part` and `NodeFact` never change. They are built once per history and are the
   same objects at every moment, so a layout can be cached under `Part.key`.
 * `NodeBox` and its parts hold at one moment. They are built on their first use:
-  `Autograd.nodes` is a sequence that builds its items, and its columns (`ids`, `codes`, `alive`)
-  have the data of all nodes that colours and counts need.
+  `Autograd.nodes` is a sequence that builds its items on access; its columns (`ids`, `codes`, `alive`)
+  have what colours and counts need of all nodes.
 
 Everything is in the order of node ids, which is the order of their creation.
 """
@@ -42,16 +42,16 @@ class NodeFact:
     id: int
     name: str  # PyTorch's: "MulBackward0", "AccumulateGrad"
     label: str  # short: "Mul"; for a leaf the variable's name: "w"
-    op: str  # full name of the operator that made it, "mul.Tensor"; "" for none
-    call: int  # the operator call that made it; 0 for none
+    op: str  # full name of the operator that created it, "mul.Tensor"; "" for none
+    call: int  # the operator call that created it; 0 for none
     file: int
     line: int  # the line of the user's program on which that call ran; 0: not known
     frame: int  # the Python frame it ran in
     function: str  # and that frame's function
-    module: str  # "net.fc1" when its parameters are attributes of that; "" when not known
+    module: str  # "net.fc1" if its parameters are attributes of that; "" if unknown
     leaf: bool  # AccumulateGrad: the gradient ends here, in .grad of `variable`
-    variable: int  # the leaf's tensor; 0 for all others, and where it was not recorded
-    sequence: int  # what the ready queue orders by: the larger runs first
+    variable: int  # the leaf's tensor; 0 for other nodes, or if it was not recorded
+    sequence: int  # the ready queue's sort key: the larger runs first
     edges: tuple[Edge, ...]
     since: int  # NODE_NEW
     until: int  # NODE_FREE; FOREVER if it was never freed
@@ -62,11 +62,11 @@ class NodeFact:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A connected component: all nodes that ever were connected, other than through a leaf.
+    """A connected component: all nodes that were connected at any time, other than through a leaf.
 
     One training step is one part, though all steps share the parameters' AccumulateGrad nodes; a
-    leaf is in every part that leads to it. `nodes` are all nodes that the trace ever has of
-    it: those with `since` after the moment do not exist yet, and their positions are free.
+    leaf is in every part that leads to it. `nodes` has all its nodes in the trace: those with `since`
+    after the moment do not exist yet, and their positions are empty.
     """
 
     id: int  # its first node that is not a leaf
@@ -103,27 +103,27 @@ class SavedBox:
     current: int  # and the version it has now
     stale: bool  # they differ: using it would be an error
     released: int  # the moment at which the node released it; -1: not released
-    unpacked: bool  # taken out by the pass that is shown
+    unpacked: bool  # released by the pass that is shown
     overwrite: Overwrite | None
 
 
 @dataclass(frozen=True, slots=True)
 class BufferSlot:
-    """One input of a node: what has arrived there in the pass that is shown."""
+    """One input of a node, with the gradients that arrived in the pass that is shown."""
 
     input: int
     state: str  # one of SLOT_STATES
     tensor: int  # the tensor in the buffer; 0: none
-    arrived: int  # gradients that have come, None ones too
-    expected: int  # gradients that will come in all
+    arrived: int  # gradients that have arrived, including None
+    expected: int  # gradients that will arrive in total
     dtype: str
     sizes: tuple[int, ...]
-    text: str  # its first numbers, as far as they were kept: "1, 0.5, ..."
+    text: str  # its first numbers, as far as they were recorded: "1, 0.5, ..."
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A tensor in one line: an output of the node, or a gradient that it gave."""
+    """A tensor in one line: an output of the node, or a gradient that it returned."""
 
     index: int
     tensor: int  # 0: None
@@ -148,7 +148,7 @@ class HookRow:
     kind: str  # "tensor hook", "node pre-hook", "node post-hook", ...
     before: int
     after: int
-    replaced: bool  # it gave another tensor back
+    replaced: bool  # it returned another tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class GradBox:
     """A leaf's .grad."""
 
     tensor: int  # the tensor that .grad is; 0: None
-    mode: str  # how the last gradient got there: "taken over", "copied", "added in place", ...
+    mode: str  # how the last gradient got there: "taken over", "copied", "added in place"
     moment: int  # since when; -1: never set
     dtype: str
     sizes: tuple[int, ...]
@@ -170,13 +170,13 @@ class NodeBox:
     fact: NodeFact
     alive: bool  # False: freed, its place is empty
     state: str  # one of STATES (history/autograd/backward_pass.py says what each means)
-    waits_for: int  # gradients that have still to come before it may run
-    dependencies: int  # and how many it waited for at first
+    waits_for: int  # gradients that must still arrive before it may run
+    dependencies: int  # the number that it waited for at first
     queue_position: int  # in the ready queue, 0 runs next; -1: not in it
-    order: int  # the how-manieth it ran in the pass, from 1; 0: it has not
-    thread: int  # that it ran in; 0: it has not
+    order: int  # position in the order of execution, from 1; 0: not run
+    thread: int  # the pass that it ran in; 0: none
     outputs: tuple[Flow, ...]  # the tensors whose grad_fn it is: what flows in has their shapes
-    sent: Flows  # the gradient along each edge, once done
+    sent: Flows  # the gradient along each edge, after it ran
     inputs: tuple[BufferSlot, ...]
     saved: tuple[SavedBox, ...]
     stale: bool  # one of the saved tensors is
@@ -184,7 +184,7 @@ class NodeBox:
     hooks: tuple[HookRow, ...]
     grad: GradBox | None  # of a leaf
     touches: tuple[int, ...]  # every tensor that belongs to it at this moment
-    highlighted: bool  # it belongs to the selection
+    highlighted: bool  # it is part of the selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class RunBox:
     """A backward pass."""
 
     id: int
-    outer: int  # the pass it runs inside of; 0: none
+    outer: int  # the enclosing pass; 0: none
     thread: int
     since: int
     until: int
@@ -231,12 +231,12 @@ class FreedRow:
     node: int
     tensor: int
     label: str  # "_saved_self of 5 (MulBackward0)", "5 (MulBackward0)", "#17"
-    nbytes: int  # of a tensor whose storage went with it
-    fresh: bool  # since the stop before this one, at grain node
+    nbytes: int  # of a tensor whose storage was freed with it
+    fresh: bool  # since the previous stop, at grain node
 
 
 class Flows(Sequence[Flow]):
-    """The gradients that a node gave, made when they are looked at: a stack of many has as many edges."""
+    """The gradients that a node returned, built on access: a stack of many tensors has as many edges."""
 
     def __init__(self, tensors: Sequence[int], make: Callable[[int, int], Flow]):
         self.tensors = tensors
@@ -262,7 +262,7 @@ class Flows(Sequence[Flow]):
 
 
 class Nodes(Sequence[NodeBox]):
-    """The nodes of the shown parts that have been made, in the order of their ids.
+    """The nodes of the shown parts that exist so far, in the order of their ids.
 
     `ids`, `codes` (places in STATES), `alive` and `waits` are NumPy columns of the same order.
     """
@@ -298,7 +298,7 @@ class Nodes(Sequence[NodeBox]):
     __hash__ = None  # type: ignore[assignment]
 
     def place_of(self, node: int) -> int:
-        """Return where the node with this id stands; -1 if it is not among these."""
+        """Return the position of the node with this id; -1 if it is not among these."""
         index = int(self.ids.searchsorted(node))
         return index if index < len(self.ids) and self.ids[index] == node else -1
 
@@ -319,12 +319,12 @@ class Autograd:
     hidden: int  # parts left out because there are too many
     saved_count: int  # tensors that nodes keep
     saved_bytes: int  # the storages of those, each counted once
-    stale: tuple[int, ...]  # nodes that keep a tensor which was written since
+    stale: tuple[int, ...]  # nodes with a saved tensor that was written since
     run: RunBox | None
     runs: tuple[RunBox, ...]  # all that are running, outermost and oldest first
     ready: tuple[ReadyRow, ...]  # the first rows of the queue of `run`; the first is next
     ready_count: int  # the length of the queue
     freed: tuple[FreedRow, ...]  # since `run` began, newest first
-    freed_count: int  # all of those: `freed` may be the newest only
+    freed_count: int  # the number of all of those: `freed` may have only the newest
     focus: int  # the node in focus; 0: none
     why: str  # the reason for that focus

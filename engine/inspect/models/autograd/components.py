@@ -1,4 +1,4 @@
-"""The parts of the graph as they are drawn: made once per history, the same objects ever after."""
+"""The parts of the graph as they are drawn; built once per history and shared by all moments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def short_name(name: str) -> str:
 
 
 class PartMaker:
-    """Makes parts of one history out of whole columns."""
+    """Builds the parts of one history from whole columns."""
 
     def __init__(self, history: History):
         self.history = history
@@ -57,7 +57,7 @@ class PartMaker:
         return self._facts_of(int(parts[0]))[int(self.nodes.id[row])]
 
     def label(self, node: int) -> str:
-        """A node's short label; its number where nothing is known of it."""
+        """Return a node's short label, or its number if nothing else is known."""
         row = self.autograd.row(node)
         return self.fact(row).label if row >= 0 else str(node)
 
@@ -152,7 +152,7 @@ class PartMaker:
         }
 
     def _edges_of(self, ids: Ints) -> dict[int, tuple[Edge, ...]]:
-        """The edges that leave each node, all made in one go."""
+        """Return the edges that leave each node."""
         node, index, end, number = self._edges
         lo, hi = np.searchsorted(node, ids), np.searchsorted(node, ids, "right")
         last = np.cumsum(hi - lo)
@@ -182,8 +182,8 @@ class PartMaker:
         return matches
 
     def _names_of_leaf(self, variable: int, moment: int) -> tuple[str, str]:
-        """(what the leaf is called, the module it is a parameter of): of the names that it has when
-        it is first used, else of all it ever gets."""
+        """Return (label of the leaf, its module), from the names that it has when it is first used,
+        else from any."""
         if not variable:
             return "?", ""
         table = self.history.tables.names
@@ -205,6 +205,6 @@ class PartMaker:
         return label, path.rpartition(".")[0]
 
     def _module(self, edges: tuple[Edge, ...], modules: dict[int, str]) -> str:
-        """The module whose attributes its parameters are."""
+        """Return the module of which its parameters are attributes."""
         matches = (modules[edge.next] for edge in edges if edge.next in modules)
         return next((module for module in matches if module), "")

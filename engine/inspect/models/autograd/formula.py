@@ -1,4 +1,4 @@
-"""The `gradient:` of an operator's yaml entry: what its node computes, argument by argument."""
+"""The `gradient:` of an operator's yaml entry: the formulas of its node by argument."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from engine.inspect.models.autograd.boxes import FormulaRow
 
 
 def formula(op: str) -> tuple[FormulaRow, ...]:
-    """The gradient formulas of the operator of this full name; none where it declares none."""
+    """Return the gradient formulas of the operator of this full name; () without any."""
     return tuple(FormulaRow(arguments, text) for arguments, text in gradient_of(op))

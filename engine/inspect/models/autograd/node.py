@@ -1,4 +1,4 @@
-"""One node at one moment: its buffers, what it saved, its hooks, what it gave."""
+"""One node at one moment: its buffers, saved tensors, hooks and results."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.selection import Selection
 
-_MOST_UNUSED = 64  # inputs of a node that are shown though nothing leads to them
+_MOST_UNUSED = 64  # inputs of a node that are shown although no edge leads to them
 _NUMBERS = 3  # that a line has room for
-_LOOKED_AT = 1 << 12  # bytes of a gradient that are read to see whether all of it is zero
+_LOOKED_AT = 1 << 12  # bytes of a gradient that are read to determine whether all of it is zero
 
 
 @dataclass(frozen=True)
 class NodeMaker:
-    """Makes the boxes of one moment; `run` is the backward pass that is shown."""
+    """Builds the boxes of one moment; `run` is the backward pass that is shown."""
 
     history: History
     moment: int
@@ -103,7 +103,7 @@ class NodeMaker:
     # Tensors
 
     def flow(self, index: int, tensor: int) -> Flow:
-        """A tensor as it is, or as it was when it was freed."""
+        """Describe a tensor as it is, or as it was when it was freed."""
         got = self.history.described(tensor, self.moment) if tensor else None
         label = self.history.autograd.label(tensor, self.moment) if tensor else "None"
         return Flow(index, tensor, label, got.dtype if got else "", got.sizes if got else ())
@@ -144,7 +144,7 @@ class NodeMaker:
         rows = self.run.arrivals_at(node, self.moment)
         numbers = table.input[rows]  # thousands, where one parameter is used thousands of times
         expected = self.run.expected(node)
-        # a node that has run consumed its buffer: then the content when it ran
+        # a node that has run consumed its buffer: the content when it ran
         when = min(self.moment, int(self.run.entered[self.run.index(node)]))
         for root, number, _ in roots(self.history, self.run):
             if root == node:
@@ -183,7 +183,7 @@ class NodeMaker:
         count = int(table.n[table.started_by(moment) - 1])
         return _integers(self.history.trace.blob(moment))[:count]
 
-    # What it keeps
+    # Saved tensors and hooks
 
     def _saved(self, fact: Any) -> SavedBox:
         m = self.moment
@@ -214,7 +214,7 @@ class NodeMaker:
         return len(rows) > 0
 
     def _hooks(self, fact: NodeFact) -> tuple[HookRow, ...]:
-        """The hooks that the pass called for this node; and those that packed what it saved."""
+        """The hooks that the pass called for this node, and those that packed its saved tensors."""
         table = self.history.autograd.tables.hooks
         current = self.run.id if self.run else 0
         rows = table.until_now("node", fact.id, self.moment)
@@ -246,7 +246,7 @@ class NodeMaker:
 
 
 def overwrite(history: History, saved: Any, moment: int) -> Overwrite | None:
-    """The write that made a saved tensor stale: its operator and its line."""
+    """Describe the write that made a saved tensor stale: operator and line."""
     writes = history.autograd.writes_after(saved, moment)
     if not writes:
         return None

@@ -1,4 +1,5 @@
-"""The JIT at a moment: source, tree, graph, passes, the last rewrite, instructions, and their ties."""
+"""The JIT at a moment: source, tree, graph, passes, the last rewrite, instructions, and the links between
+them."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RewriteRow:
-    """One rewrite of the pass; `here`: the one that happened last."""
+    """One rewrite of the pass; `here`: it is the last so far."""
 
     at: int
     index: int
@@ -50,13 +51,13 @@ class RewriteRow:
 
 
 class Rewrites(Sequence[RewriteRow]):
-    """The rewrites of a pass as rows, built on access: thousands are never visible."""
+    """The rewrites of a pass as rows, built on access: only a few of thousands are visible."""
 
     def __init__(self, facts: Sequence[RewriteFact], current: int) -> None:
         self._facts, self._current = facts, current
 
     def last(self) -> RewriteRow | None:
-        """The one that happened last, if it is in this pass."""
+        """The last rewrite so far, if it is in this pass."""
         at = bisect_left(self._facts, self._current, key=lambda item: item.moment)
         known = at < len(self._facts) and self._facts[at].moment == self._current
         return self[at] if known else None
@@ -76,7 +77,7 @@ class Rewrites(Sequence[RewriteRow]):
 
 @dataclass(frozen=True, slots=True)
 class CodeRow:
-    """An instruction that the graph became."""
+    """An instruction compiled from the graph."""
 
     pc: int
     text: str
@@ -124,7 +125,7 @@ class JitModel:
     warnings: tuple[str, ...] = ()
 
 
-MANY = 800  # rewrites from which a first look takes long
+MANY = 800  # rewrites from which the first model is slow
 NOTHING = (
     "The compiler did nothing in this recording. Compile something: f = engine.jit.script(f) or "
     "engine.jit.trace(f, inputs), then call it."
@@ -138,7 +139,7 @@ NOT_YET = (
 
 
 def project(history: History, moment: int, selection: Selection) -> JitModel:
-    """The state of the function that the compiler worked on last, as of this moment."""
+    """The state of the function that the compiler worked on last at this moment."""
     jit = history.jit
     focus = focus_at(jit, moment)
     if not focus.function and not focus.graph:
@@ -149,7 +150,7 @@ def project(history: History, moment: int, selection: Selection) -> JitModel:
 
 
 def takes_long(history: History, moment: int, boxes: bool = False) -> bool:
-    """Return whether the first model of this moment reads thousands of rewrites: better in a thread.
+    """Return whether the first model of this moment reads thousands of rewrites and so needs a thread.
     `boxes`: whether the diagram is visible."""
     jit = history.jit
     if len(jit.tables.rewrites) < MANY:
@@ -231,7 +232,7 @@ class _View:
         )
 
     def _meant(self) -> Iterable[int]:
-        """Return the selected Values; of a node that makes nothing (a return) what it takes."""
+        """Return the selected Values; for a node without outputs (a return) its inputs."""
         seeds = self.links.seeds(self.selected)
         if seeds or not isinstance(self.selected, GraphNodeSelection):
             return seeds
@@ -241,7 +242,7 @@ class _View:
         return [value for value, _ in line.inputs] if line is not None else []
 
     def _touched(self) -> frozenset[int]:
-        """The runs that made or took away what is selected."""
+        """Return the runs of passes that created or removed the selection."""
         links = self.links
         nodes = {links.node_of[value] for value in self.family if value in links.node_of}
         creating = {links.creations[node].run for node in nodes if node in links.creations}
@@ -322,7 +323,7 @@ class _View:
         return tuple(rows), code.moment > self.moment
 
     def _pc(self, code: int) -> int:
-        """Return what the innermost running frame of this code ran last; -1: none runs."""
+        """Return the last instruction of the innermost running frame of this code; -1: none runs."""
         frames, steps = self.jit.tables.frames, self.jit.tables.steps
         running = [row for row in frames.at(self.moment) if int(frames.code[row]) == code]
         if not running:

@@ -28,7 +28,7 @@ GONE_THROUGH = 40_000  # lines, over all its states, up to which a graph is smal
 
 @dataclass(frozen=True, slots=True)
 class FlowBox:
-    """A box of the drawing: its node, how wide its label ever is, the boxes that lead to it in any state."""
+    """A box of the diagram: its node, its label's maximum width, and its predecessors in any state."""
 
     node: int
     width: int
@@ -76,7 +76,7 @@ class _Flows:
         above = dict.fromkeys(box for value, _ in line.inputs for box in self.makers.get(value, ()))
         mates = self.block.get(line.depth)
         if mates is not None:
-            if mates.isdisjoint(above):  # it reads nothing of its block: it is in it all the same
+            if mates.isdisjoint(above):  # it reads nothing of its block, but it is inside it
                 above[self.first[line.depth]] = None
             mates.add(line.node)
         if line.role == "node":
@@ -119,7 +119,7 @@ def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
     """The sources of constants by their Value."""
     matches = {}
     for parts in lines:
-        if len(parts) > 4 and parts[4].text == CONSTANT:  # it makes one Value: name : type = kind
+        if len(parts) > 4 and parts[4].text == CONSTANT:  # one output: name : type = kind
             text = re.sub(r"^\[\w+=|\]$", "", parts[5].text)
             matches[parts[0].value] = "None" if text.startswith("(") else text
     return matches
@@ -173,7 +173,7 @@ class Flow(Sequence[FlowBox]):
         return [*timeline.snapshots, len(timeline.moments) - 1]
 
     def _between(self, above: dict[int, dict[int, None]], makers: dict[int, list[int]]) -> None:
-        """Return what came and went between those states: it hangs on what it reads."""
+        """Return the boxes that existed only between those states, attached to their inputs."""
         lines = [line for frame in self._timeline.frames for line in frame.lines]
         lines = [line for line in lines if line.role == "node" and line.kind != CONSTANT]
         for line in lines:
@@ -184,7 +184,7 @@ class Flow(Sequence[FlowBox]):
             above.setdefault(line.node, dict.fromkeys(reads))
 
     def _widths(self, boxes: Container[int]) -> dict[int, int]:
-        """Return how wide the label of each box ever is."""
+        """Return the maximum width of each box's label."""
         lines = [line for frame in self._timeline.frames for line in frame.lines]
         constants = constants_of(parts_of(line) for line in lines if line.kind == CONSTANT)
         wired = wired_values(lines, boxes)
@@ -221,7 +221,7 @@ class Wires(Sequence[tuple[int, int]]):
 
 
 def wired_values(lines: Iterable[IrLine], matches: Container[int]) -> frozenset[int]:
-    """The Values that a box makes: where they are read, a wire leads there."""
+    """Return the Values that a box defines, from which wires lead to their readers."""
     return frozenset(
         value.id
         for line in lines

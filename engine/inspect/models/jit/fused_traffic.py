@@ -1,4 +1,4 @@
-"""The bytes that a launch of a fused group moves, and those that its nodes would move one by one."""
+"""The memory traffic of a fused group's launch, and of its nodes without fusion."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Bytes between memory and the processor. exact: the sizes of all tensors were recorded."""
+    """Bytes moved between memory and processor. exact: the sizes of all tensors were recorded."""
 
     read: int
     written: int
-    eager: int  # read and written by its operators, each by itself
+    eager: int  # moved by its operators without fusion
     exact: bool
 
 
 def bytes_of(history: History, kernel: Kernel, launch: Launch) -> Bytes:
-    """Counted by the sizes of the tensors of this launch; else by its elements."""
+    """Compute the traffic from the sizes of this launch's tensors, else from its elements."""
     if kernel.subgraph is None or "inputs" not in kernel.program:
         program = kernel.program
         total = [

@@ -16,7 +16,7 @@ class ExpressionRow:
     """A step of the tree, below the one that reads it; step -1: an output, the root of a tree.
 
     path: for each branching above, whether more branches follow; head: the first row of its branch.
-    again: it was drawn above, and is not drawn out a second time.
+    again: it was drawn above, and its operands are not repeated.
     """
 
     step: int
@@ -47,7 +47,7 @@ class LoopRow:
 
 
 class Program:
-    """The rows of one kernel, with what belongs to the selection lit."""
+    """The rows of one kernel, with the selection highlighted."""
 
     def __init__(
         self, kernel: Kernel, family: frozenset[int], selected: JitSelection | None
@@ -138,7 +138,7 @@ class Program:
     # The loop
 
     def loop(self, launch: Any) -> tuple[LoopRow, ...]:
-        """`for each tile`, what is read, each unit with its steps, what is written."""
+        """The rows of the loop: `for each tile`, the loads, each unit with its steps, the stores."""
         rows = [LoopRow("loop", *_tiles(self.kernel, launch)), *self._notes()]
         steps = self.kernel.steps
         for number, unit in enumerate(self.kernel.units):
@@ -161,7 +161,7 @@ class Program:
         return tuple(rows)
 
     def _notes(self) -> list[LoopRow]:
-        """The memory in the first cache during a tile, and the inputs that are copied there."""
+        """The L1 cache use of a tile, and the inputs that are copied for it."""
         program = self.kernel.program
         launch = program.get("launch", program)
         notes = []

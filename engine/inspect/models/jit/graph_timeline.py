@@ -1,9 +1,9 @@
-"""All lines that a graph ever had, in one order, so that each keeps its row from pass to pass.
+"""All lines that a graph had at any time, in one order, so that each keeps its row from pass to pass.
 
-The states of a graph (one per snapshot and rewrite) are overlaid. A removed line keeps its
-row; a new one is inserted after the line it follows. A node that moves leaves its old row and
-gets a new one. The order is computed once per graph and only grows, so a step never reorders anything. Each
-row stores the states of its line: a state is looked up, never replayed.
+The states of a graph (one per snapshot and rewrite) are overlaid. A removed line keeps its row; a new one
+is inserted after the line it follows. A node that moves leaves its old row and gets a new one. The order is
+computed once per graph and only grows, so a step never reorders anything. Each row stores the versions of
+its line, so a state is looked up instead of replayed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 NEVER = 1 << 60
-KEPT = 8  # states of which the lines are kept
-_LOST = (KeyError, ValueError, IndexError, AttributeError)  # edits of which some were not kept
+KEPT = 8  # states whose lines are cached
+_LOST = (KeyError, ValueError, IndexError, AttributeError)  # edits that were recorded incompletely
 
 
 class LineHistory:
-    """The place of one line: from the state in which it came (`born`) to that in which it went."""
+    """One line, from the state in which it was inserted to the one in which it was removed."""
 
     __slots__ = (
         "after",
@@ -54,17 +54,17 @@ class LineHistory:
 
     @property
     def line(self) -> IrLine | None:
-        """As it was last."""
+        """Its last version."""
         return self.lines[-1] if self.lines else None
 
     def at(self, state: int) -> IrLine | None:
-        """As it was in one state."""
+        """Return its version in one state."""
         if len(self.lines) == 1 or not self.lines:
             return self.line
         return self.lines[max(0, bisect_right(self.states, state) - 1)]
 
     def reads(self, state: int, line: IrLine | None) -> None:
-        """Add the line that holds from this state on."""
+        """Add the version from this state on."""
         if line is None or (self.lines and self.lines[-1] == line):
             return
         self.states.append(state)
@@ -72,7 +72,7 @@ class LineHistory:
 
 
 class GraphTimeline:
-    """Every state of one graph, by its place among the changes (`Jit.changes`)."""
+    """Every state of one graph, by its index among the changes (`Jit.changes`)."""
 
     def __init__(self, jit: Any, graph: int) -> None:
         changes = jit.changes.get(graph, [])
@@ -93,7 +93,7 @@ class GraphTimeline:
         self._graph = None
         self.frames = list(self._walk(self._top))
         for frame in self.frames:
-            # A line that came and went within one pass, or moved, leaves no row.
+            # A line that existed only within one pass, or moved, leaves no row.
             pair = (
                 bisect_right(self.snapshots, state - 1)
                 for state in (frame.created_at, frame.removed_at)
@@ -129,7 +129,7 @@ class GraphTimeline:
 
     @cached_property
     def last_names(self) -> dict[int, str]:
-        """Return what each Value that the graph ever had was called last."""
+        """Return the last name of each Value that the graph had at any time."""
         lines = (frame.line for frame in self.frames if frame.line is not None)
         return {value.id: value.name for line in lines for value in line.outputs}
 
@@ -220,14 +220,14 @@ class GraphTimeline:
                 known.mark.reads(state, chain.line(key))
 
     def _lose(self, state: int) -> None:
-        """Drop edits that fit no graph: the next snapshot starts again."""
+        """Drop invalid edits: the timeline continues at the next snapshot."""
         self.lost = state if self.lost < 0 else self.lost
         if not self._holes or self._holes[-1][1] != NEVER:
             self._holes.append((state, NEVER))
         self._graph = None
 
     def _fill(self, linked: LinkedLine, removed_at: set[LineHistory], state: int) -> None:
-        """The gap that a new line is in: what stood there, and what does now."""
+        """Fill the gap between two unchanged lines: the old and the new lines in it."""
         first = linked
         while first.before is not None and first.before.mark is None:
             first = first.before
@@ -250,7 +250,7 @@ class GraphTimeline:
     def _lay(
         self, above: LineHistory, old: list[LineHistory], new: list[LinkedLine], state: int
     ) -> None:
-        """Lay new lines over those that stood there: each of the old ones stays, or goes."""
+        """Merge new lines with the old ones of a gap: each old one stays or is removed."""
         first, last, shorter = 0, 0, min(len(old), len(new))
         while first < shorter and old[first].key == new[first].key:
             first += 1

@@ -1,4 +1,4 @@
-"""The rows of a graph at a moment: its lines, what the last change did to them, and what is gone."""
+"""The rows of a graph at a moment: its lines, the effect of the last change, and removed lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a line's text. value 0: it names none. style: a word for how it reads."""
+    """A piece of a line's text. value 0: not a Value. style: the name of its style."""
 
     text: str
     value: int = 0
@@ -34,7 +34,7 @@ class GraphRow:
     """
 
     node: int
-    item: JitSelection  # what is selected when the whole line is
+    item: JitSelection  # the item that selecting the whole line selects
     depth: int
     parts: tuple[Part, ...]
     change: str
@@ -66,15 +66,15 @@ _CLASS = re.compile(r"__torch__(?:\.\w+)*\.(\w+)")
 
 
 def short_type(text: str) -> str:
-    """A tensor's type without what nearly every one says: requires_grad=0 and device=cpu. A class by
-    its own name, without where it is from."""
+    """Shorten a tensor's type by the common requires_grad=0 and device=cpu, and a class's name by its
+    package."""
     text = _CLASS.sub(r"\1", text)
     return _DEFAULTS.sub("", text).replace("(requires_grad=0)", "").replace("(device=cpu)", "")
 
 
 @lru_cache(maxsize=16384)
 def parts_of(line: IrLine) -> tuple[Part, ...]:
-    """The text of a line in pieces, each Value by itself."""
+    """Split the text of a line into pieces, one for each Value."""
     parts: list[Part] = []
     match line.role:
         case "head":
@@ -105,7 +105,7 @@ _NUMBERED = re.compile(r"_\d+$")
 
 
 def _same(a: IrLine, b: IrLine) -> bool:
-    """Return whether a line reads the same; the numbers of groups apart."""
+    """Return whether two lines are equal except for the numbers of groups."""
     return a is b or _reading(a) == _reading(b)
 
 
@@ -115,13 +115,13 @@ def _reading(line: IrLine) -> tuple[Any, ...]:
 
 
 def item_of_line(line: IrLine) -> JitSelection:
-    """Return what is selected by pointing at a whole line: its first output, else its node."""
+    """Return the item that selecting a whole line selects: its first output, else its node."""
     makes = line.role == "node" and line.outputs
     return ValueSelection(line.outputs[0].id) if makes else GraphNodeSelection(line.node)
 
 
 class Rows:
-    """The rows of one graph in one window, in the order of the film; nothing of them is lit."""
+    """The rows of one graph in one window, in the order of the timeline, without highlights."""
 
     def __init__(self, timeline: GraphTimeline, window: Window) -> None:
         self.timeline, self.window = timeline, window
@@ -132,7 +132,7 @@ class Rows:
             if frame.created_at > state or (frame.removed_at <= since and not frame.keeps):
                 continue
             known: Any = frame.row
-            if known is not None and frame.created_at <= since:  # nearly always just as it was
+            if known is not None and frame.created_at <= since:  # nearly always unchanged
                 line, row = known
                 if frame.removed_at <= since and row.change == "gone":
                     rows.append(row)
@@ -150,7 +150,7 @@ class Rows:
     def highlighted(
         self, family: frozenset[int], selected: JitSelection | None
     ) -> tuple[GraphRow, ...]:
-        """The rows with what belongs to the selection lit."""
+        """Return the rows with the selection highlighted."""
         if not family and not selected:
             return self.plain
         indices = self._rows_of_items()
@@ -209,7 +209,7 @@ class Rows:
 
 
 def _plain(frame: LineHistory, line: IrLine, change: str) -> GraphRow:
-    """The row of a line; from one window to the next it is mostly the same one."""
+    """Return the row of a line, which is cached: most windows share it."""
     known: Any = frame.row
     if known is not None and known[0] is line and known[1].change == change:
         return known[1]

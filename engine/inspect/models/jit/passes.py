@@ -12,7 +12,7 @@ from engine.inspect.models._wording import method_name
 
 @dataclass(frozen=True, slots=True)
 class PassRow:
-    """A phase or a run of a pass. `at` is where one goes to see what it has done.
+    """A phase or a run of a pass. `at` is the moment to jump to.
 
     kind: source, syntax, graph, pass, code, run. state: past, here, ahead. changes -1: not ended.
     """
@@ -27,7 +27,7 @@ class PassRow:
     ns: int = 0
     failed: str = ""
     state: str = "past"
-    highlighted: bool = False  # it made, changed or took away what is selected
+    highlighted: bool = False  # it created, changed or removed the selection
 
     @property
     def idle(self) -> bool:
@@ -69,7 +69,7 @@ class Focus:
 
 
 def focus_at(jit: Any, moment: int) -> Focus:
-    """Return what the compiler or the interpreter worked on last."""
+    """Return the graph that the compiler or the interpreter worked on last."""
     tables = jit.tables
     matches: list[tuple[int, Focus]] = []
 
@@ -154,7 +154,8 @@ def title_of(function: Any, name: str, graph: int) -> str:
 
 
 def with_graph(jit: Any, focus: Focus) -> Focus:
-    """Before a function has a graph: with the first one that it will have and that becomes code."""
+    """Set the graph of a focus without one: the first of the function's graphs that is compiled to
+    code."""
     if focus.graph or not focus.function:
         return focus
     rows = jit.tables.graphs.where("function", focus.function)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
-HERE = "<--- HERE"  # what only an error of the front end points with
-FEW = 50  # exceptions before a moment that are looked through
+HERE = "<--- HERE"  # the marker that only errors of the front end have
+FEW = 50  # exceptions before a moment that are searched
 
 
 def rejected(history: History, moment: int) -> tuple[str, ...]:

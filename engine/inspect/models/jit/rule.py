@@ -10,12 +10,12 @@ from typing import Any
 ROUND = 14  # lines before and after the rule
 ROOT = Path(__file__).resolve().parents[4]
 SOURCE_FOLDERS = ("csrc", "engine")
-LARGEST = 1 << 20  # bytes of a file that is still looked into
+LARGEST = 1 << 20  # maximum bytes of a file that is searched
 
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """Lines of the file round the rule. why: where the file, or the rule in it, cannot be found."""
+    """Lines of the file around the rule. why: the reason if the file or the rule was not found."""
 
     path: str = ""
     line: int = 0
@@ -33,8 +33,9 @@ def rule_of(jit: Any, fact: Any) -> RuleText:
 def rule_text(file: str, line: int, rule: str, recorded: str = "") -> RuleText:
     """Return the lines around a rule that the trace says is at `line` of `file`.
 
-    A trace may come from a stranger, so `file` is never opened as it is: shown is the text that the
-    trace `recorded` for it, or a file of this engine's own source. The line may belong to an older
+    A trace may come from a stranger, so `file` is never opened as it is: the result is the text
+    that the trace `recorded` for it, or a file of this engine's source. The line may belong to an
+    older
     version of the file: then the rule's name is searched for.
     """
     if not file:
@@ -72,7 +73,7 @@ def _place_of(strings: list[str], line: int, rule: str) -> int:
 
 
 def short_path(file: str) -> str:
-    """`csrc/jit/passes/dce.cpp` for what is ours; the file as it is for what is not."""
+    """Return `csrc/jit/passes/dce.cpp` for the engine's files; other paths unchanged."""
     parts = Path(file).parts
     for root in SOURCE_FOLDERS:
         if root in parts:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A line of a function. line 0: not a line, but the name of the function that begins here."""
+    """A line of a function. line 0: a heading with the function's name."""
 
     function: int
     line: int
@@ -25,12 +25,12 @@ class SourceRow:
     item: SyntaxSelection | None  # what is selected by it
     highlighted: bool
     selected: bool
-    spans: tuple[tuple[int, int], ...]  # columns that what is lit comes from
+    spans: tuple[tuple[int, int], ...]  # columns of the highlighted source ranges
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """A node of the syntax tree; kind "": the name of the function that begins here."""
+    """A node of the syntax tree; kind "": a heading with the function's name."""
 
     function: int
     depth: int
@@ -45,7 +45,7 @@ class TreeRow:
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A token as the tokenizer saw it."""
+    """A token."""
 
     function: int
     kind: str
