@@ -166,7 +166,7 @@ class Pointwise:
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
     exact_out: bool = False  # out= must have the dtype of the result
     loop: str = "loop"  # the template that runs the expression (backend/cpu/loops.h)
-    unary_with_number: bool = False  # a number as second operand does not affect the result's strides
+    unary_with_number: bool = False  # a number as second operand leaves the result's strides alone
     widened: bool = True  # 16-bit floats run the loop of floats; False: separate loops
     bits16: str = ""  # or an expression over their bits, as uint16_t
 
