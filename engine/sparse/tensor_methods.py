@@ -16,7 +16,9 @@ def _title(self: Tensor) -> str:
     return ("Strided", "Sparse", "SparseCsr")[lib.uh_layout_kind(self._h)]
 
 
-def _expect_coo(self: Tensor, function: str) -> None:
+def _expect_coo(self: object, function: str) -> None:
+    if not isinstance(self, Tensor):
+        raise TypeError(f"{function}(): argument must be Tensor, not {type(self).__name__}")
     if not self.is_sparse:
         raise RuntimeError(
             f"{function} expected sparse coordinate tensor layout but got {_title(self)}"
@@ -100,10 +102,11 @@ def to_sparse(
     >>> engine.tensor([0.0, 5.0]).to_sparse().indices()
     tensor([[1]])
     """
-    if sparse_dim is not None and not isinstance(sparse_dim, int):
-        raise TypeError(
-            f"to_sparse(): argument 'sparse_dim' must be int, not {type(sparse_dim).__name__}"
-        )
+    for name, number in (("sparse_dim", sparse_dim), ("dense_dim", dense_dim)):
+        if number is not None and not isinstance(number, int):
+            raise TypeError(
+                f"to_sparse(): argument '{name}' must be int, not {type(number).__name__}"
+            )
     if blocksize is not None or layout not in (None, strided, sparse_coo, sparse_csr):
         raise refused(f"to_sparse with layout {layout}")
     if dense_dim is not None and sparse_dim is None:

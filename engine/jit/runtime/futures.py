@@ -128,7 +128,10 @@ def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
 
     It runs at once, on this thread. Errors of compiled code are raised at `wait`, those of a Python
     function at once, as in PyTorch; a trace records the call's operators in its place.
+    Raises: TypeError for anything that cannot be called.
     """
+    if not callable(func):
+        raise TypeError(f"fork: expected a function, got {type(func).__name__}")
     future: Future[T] = Future()
     if isinstance(func, (ScriptFunction, ScriptMethod, ScriptModule)):
         _run(future, func, args, kwargs)
