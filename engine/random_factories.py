@@ -238,8 +238,8 @@ def normal(
         raise RuntimeError(
             f"normal: the shape {tuple(result.shape)} of the draws is not that of out, {tuple(out.shape)}"
         )
-    tensors = isinstance(mean, Tensor) or isinstance(std, Tensor)
-    if tensors and out is not None and out.is_floating_point():  # `out` keeps its dtype
+    has_tensors = isinstance(mean, Tensor) or isinstance(std, Tensor)
+    if has_tensors and out is not None and out.is_floating_point():  # `out` keeps its dtype
         result = ops._to_copy(result, dtype=out.dtype)
     result = _into(out, result, "normal")
     return result.requires_grad_(requires_grad) if requires_grad else result
