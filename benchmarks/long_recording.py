@@ -21,7 +21,7 @@ from explorer import Terminal, share
 
 from tui.views import views
 
-STEPS = 1050  # of training: about 1.5 million events
+STEPS = 590  # of training: about 1.5 million events
 PROGRAM = f"""
 import engine
 from engine import nn
