@@ -27,10 +27,6 @@ REASONS: dict[str, str] = {
     "torch.autograd.forward_ad.unpack_dual": "missing: forward mode by dual numbers; func.jvp is there",
     "torch.autograd.graph.allow_mutation_on_saved_tensors": "missing: a version that changed is an error",
     "torch.autograd.graph.register_multi_grad_hook": "objects print the engine's module",
-    "torch.jit.Future.then": "missing: futures",
-    "torch.jit.Future.add_done_callback": "missing: futures",
-    "torch.jit.Future.set_result": "missing: futures",
-    "torch.jit.Future.set_exception": "missing: futures",
     "torch.serialization.skip_data": "missing: files without the bytes of storages",
     "torch.random.thread_safe_generator": "missing: generators of data loading threads",
 }

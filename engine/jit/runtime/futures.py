@@ -6,6 +6,7 @@ the same, and recordings, callbacks, gradients and modes are the caller's.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
@@ -34,17 +35,23 @@ class Future(Generic[T]):
         self._value: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Future[T]], Any]] = []
+        self._completion = threading.Condition()
 
     def done(self) -> bool:
         """Returns True if there is a result or an error."""
         return self._done
 
     def wait(self) -> T:
-        """Returns the result. Raises: the call's error; RuntimeError while no result is set."""
+        """Returns the result; blocks until another thread sets it.
+
+        Raises: the call's error; RuntimeError if no other thread is there to set a result.
+        """
+        if not self._done and threading.active_count() == 1:
+            raise RuntimeError("Future: no result was set; wait() would block forever")
+        with self._completion:
+            self._completion.wait_for(lambda: self._done)
         if self._error is not None:
             raise self._error
-        if not self._done:
-            raise RuntimeError("Future: no result was set; wait() would block forever")
         value: T = self._value
         return value
 
@@ -61,18 +68,21 @@ class Future(Generic[T]):
         self._end(None, error)
 
     def _end(self, result: Any, error: BaseException | None) -> None:
-        if self._done:
-            raise RuntimeError("Future: can only be marked completed once")
-        self._value, self._error, self._done = result, error, True
+        with self._completion:
+            if self._done:
+                raise RuntimeError("Future: can only be marked completed once")
+            self._value, self._error, self._done = result, error, True
+            self._completion.notify_all()
         for callback in self._callbacks:
             callback(self)
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
         """Calls a function with the future on completion; at once if it is completed."""
-        if self._done:
-            callback(self)
-        else:
-            self._callbacks.append(callback)
+        with self._completion:
+            if not self._done:
+                self._callbacks.append(callback)
+                return
+        callback(self)
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
         """Returns a future for the result of `callback(future)`, called on completion."""

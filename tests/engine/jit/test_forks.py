@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import re
+import threading
 
 import pytest
 from canonical_text import canonical
@@ -160,6 +161,24 @@ def test_a_future_is_set_once_and_tells_who_asked():
     assert (seen, doubled.wait()) == ([4], 8)
     with pytest.raises(RuntimeError, match="can only be marked completed once"):
         future.set_result(5)
+
+
+def test_wait_blocks_until_another_thread_sets_the_result(monkeypatch):
+    future = jit.Future()
+    with monkeypatch.context() as alone, pytest.raises(RuntimeError, match="no result was set"):
+        alone.setattr(threading, "active_count", lambda: 1)
+        future.wait()
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(future.wait()))
+    waiting.start()
+    future.set_result(7)
+    waiting.join()
+    assert answers == [7]
+
+
+def test_a_function_is_forked():
+    with pytest.raises(TypeError, match="fork: expected a function, got bool"):
+        jit.fork(True)
 
 
 def test_what_is_no_future_is_not_waited_for():
