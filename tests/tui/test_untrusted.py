@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import sys
+import time
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -247,7 +249,9 @@ async def test_home_shows_no_control_character(
     monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path))
     paths.trace_folder().mkdir(parents=True)
     for number, sequence in enumerate(SEQUENCES):
-        (paths.trace_folder() / f"evil{number}{sequence}.uht").write_bytes(b"")
+        file = paths.trace_folder() / f"evil{number}{sequence}.uht"
+        file.write_bytes(b"")
+        os.utime(file, (time.time() - number,) * 2)  # the home screen lists the newest few
     app = Underhood("home")
     async with app.run_test(size=(160, 50)) as pilot:
         await until_shown(pilot, "evil0·]52")

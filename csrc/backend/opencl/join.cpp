@@ -92,9 +92,9 @@ void repeat(const Tensor& self, const Dims& repeats, const Tensor& result) {
 void flip(const Tensor& self, const Dims& dims, const Tensor& result) {
   if (result.numel() == 0) return;
   Tensor source = self;
-  for (const int64_t dim : dims) {
+  for (const int64_t each : dims) {
     if (self.ndim() == 0) break;
-    const int64_t n = source.size(dim);
+    const int64_t dim = wrap_dim(each, self.ndim(), "flip"), n = source.size(dim);
     const Tensor backwards =
         ops::arange(Scalar(n - 1), Scalar(-1), Scalar(-1), DType::kInt64, self.device());
     source = ops::index_select(source, dim, backwards);

@@ -273,3 +273,9 @@ def test_most_operators_have_kernels() -> None:
     computed = [name for name, kernel in kernels.items() if kernel not in ("", "cpu_fallback")]
     assert len(own) >= 300, len(own)
     assert len(computed) >= 900, len(computed)
+
+
+@pytest.mark.parametrize("dims", [(-1,), (0, -1), (1, 0)])
+def test_flip_counts_dimensions_from_the_end(dims: tuple[int, ...]) -> None:
+    x = engine.arange(6.0).reshape(2, 3)
+    assert x.to("opencl").flip(dims).cpu().equal(x.flip(dims))
