@@ -29,6 +29,17 @@ def recorded_command(trace: Path, *program: str) -> list[str]:
     return [sys.executable, "-c", _RECORD, str(trace), *program]
 
 
+def recorded_history(folder: Path, text: str) -> tuple[History, str]:
+    """Record a program of this text: its history, and what it printed."""
+    program, trace = folder / "program.py", folder / "program.uht"
+    program.write_text(text)
+    command = recorded_command(trace, str(program))
+    result = subprocess.run(
+        command, cwd=folder, check=True, timeout=600, capture_output=True, text=True
+    )
+    return History(TraceReader.open(trace)), result.stdout
+
+
 def run(command: list[str], folder: Path, stdin: str = "") -> tuple[int, str, str]:
     done = subprocess.run(
         command, cwd=folder, input=stdin, capture_output=True, text=True, timeout=3000

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 
 from engine.inspect.history import History
 from engine.inspect.models import dispatch, timeline, values
 from engine.inspect.selection import CallSelection, Selection
-from engine.inspect.trace import TraceReader
 from tests.inspect.selections import select
-from tests.inspect.test_recorder import recorded_command
+from tests.inspect.test_recorder import recorded_history
 from tests.inspect.trace_builder import TraceBuilder
 from tui.render import ASCII, UNICODE
 from tui.views import DrawContext
@@ -45,15 +42,9 @@ end = 1
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> History:
-    folder = tmp_path_factory.mktemp("regions")
-    program, trace = folder / "program.py", folder / "program.uht"
-    program.write_text(PROGRAM)
-    command = recorded_command(trace, str(program))
-    result = subprocess.run(
-        command, cwd=folder, check=True, timeout=600, capture_output=True, text=True
-    )
-    assert "['model']" in result.stdout
-    return History(TraceReader.open(trace))
+    history, output = recorded_history(tmp_path_factory.mktemp("regions"), PROGRAM)
+    assert "['model']" in output
+    return history
 
 
 def last_line(history: History) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from importlib import import_module
 
 import pytest
@@ -10,9 +9,8 @@ import pytest
 from engine.inspect.events import KEYS, KEYS_BY_PRIORITY
 from engine.inspect.history import History
 from engine.inspect.models import to_json
-from engine.inspect.trace import TraceReader
 from tests.inspect.selections import select
-from tests.inspect.test_recorder import recorded_command
+from tests.inspect.test_recorder import recorded_history
 
 PROGRAM = """
 import engine as torch
@@ -33,11 +31,7 @@ end = 1
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> History:
-    folder = tmp_path_factory.mktemp("sparse")
-    program, trace = folder / "program.py", folder / "program.uht"
-    program.write_text(PROGRAM)
-    subprocess.run(recorded_command(trace, str(program)), cwd=folder, check=True, timeout=600)
-    return History(TraceReader.open(trace))
+    return recorded_history(tmp_path_factory.mktemp("sparse"), PROGRAM)[0]
 
 
 def named(history: History, name: str) -> int:

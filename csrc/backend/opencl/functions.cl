@@ -209,8 +209,10 @@ bool m_close(T a, T b, R rtol, R atol, bool equal_nan) {
 }
 //: close bool
 #define m_close(a, b, rtol, atol, equal_nan) (fabs((R)(a) - (R)(b)) <= (atol) + fabs((rtol) * (R)(b)))
-//: angle float double
-T m_angle(T x) { return x < 0 ? (T)M_PI_F : x != x ? x : (T)0; }
+//: angle float
+T m_angle(T x) { return x < 0 ? M_PI_F : x != x ? x : (T)0; }
+//: angle double
+T m_angle(T x) { return x < 0 ? M_PI : x != x ? x : (T)0; }
 
 //: log_gamma double
 #define m_log_gamma lgamma
