@@ -402,7 +402,7 @@ class Navigator:
     def arrive_until(self, moment: int | None, condition: str, start: int) -> str:
         """Go to the moment at which a condition became true."""
         if moment is None:
-            return f"{condition} does not come true after event {start:,}"
+            return f"not reached after event {start:,}: {condition}"
         self.remember()
         self.move(moment)
         line = self.line()

@@ -15,12 +15,12 @@ class Stop:
 
 
 STOPS = (
-    Stop("step(1)", "<  then ]", "goes to the start, then runs the next line of your script"),
-    Stop("step(-1)", "[", "takes that line back: time runs both ways"),
-    Stop("next_tensor(1)", "a", "selects a tensor; every view highlights what belongs to it"),
-    Stop("who_wrote()", "w", "goes to the line that last wrote the selected tensor"),
-    Stop("view('2')", "2", "shows another view, the timeline; the tabs name the keys of all views"),
-    Stop("help()", "?", "explains every key and every symbol on the screen"),
+    Stop("step(1)", "< then ]", "run the first lines of your script"),
+    Stop("step(-1)", "[", "take that line back: time runs both ways"),
+    Stop("next_tensor(1)", "a", "select a tensor; every view highlights it"),
+    Stop("who_wrote()", "w", "go to the line that last wrote this tensor"),
+    Stop("view('2')", "2", "show the timeline; each tab names its key"),
+    Stop("help()", "?", "explain every key and symbol on the screen"),
 )
 FACT = "tour_taken"
 """The name under which the explorer remembers that the tour was taken or left."""

@@ -48,8 +48,18 @@ def run_until(history: History, text: str, m: int, check: Check | None = None) -
         return _line(history, m, line, int(times[1]) if times and head != text else 1)
     for ending in (" changes", " change"):
         if lowered.endswith(ending):
-            return _change(history, m, Expression(text[: -len(ending)]), check)
-    return _comes_true(history, m, Expression(text), check)
+            return _change(history, m, _expression(history, text[: -len(ending)]), check)
+    return _comes_true(history, m, _expression(history, text), check)
+
+
+def _expression(history: History, text: str) -> Expression:
+    """The expression. Raises: ValueError also for a name that the program never bound."""
+    expression = Expression(text)
+    texts = map(history.string, np.unique(history.tables.names.name).tolist())
+    names = {re.split(r"\W", text, maxsplit=1)[0] for text in texts}
+    if unknown := sorted(expression.names - names):
+        raise ValueError(f"no {' and no '.join(unknown)} in this recording")
+    return expression
 
 
 def _after(moments: Any, m: int, count: int = 1) -> int | None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from engine.inspect.layout import Extent
@@ -39,6 +41,15 @@ _ATTRIBUTES = ("version", "shape", "dtype", "grad", "storage", "requires_grad")
 _CONSTANTS = {"inf": float("inf"), "nan": float("nan"), "True": True, "False": False, "None": None}
 
 
+_PATH = re.compile(r"\b[A-Za-z_]\w*(?:\.\w+|\[[^\[\]]*\])+")
+
+
+@lru_cache(maxsize=4096)
+def _as_python(path: str) -> str:
+    """Return a path with children of modules as Python writes them: `net.0.weight` -> `net[0].weight`."""
+    return re.sub(r"\.(\d+)(?!\w)", r"[\1]", path)
+
+
 class Unknown(Exception):
     """The value is not in the recording; the message says why."""
 
@@ -49,7 +60,9 @@ class Expression:
     def __init__(self, text: str) -> None:
         self.text = text.strip()
         try:
-            self._tree = ast.parse(self.text, mode="eval").body
+            self._tree = ast.parse(
+                _PATH.sub(lambda path: _as_python(path[0]), self.text), mode="eval"
+            ).body
         except SyntaxError as error:
             raise ValueError(f"{text!r} is not an expression: {error.msg}") from None
         _check(self._tree)
@@ -135,7 +148,7 @@ class _Evaluation:
 
     def _find(self, text: str) -> Any | None:
         """Return the value of a name or path of the program: a tensor, a constant, or another value's text."""
-        facts = [fact for fact in self.history.names_at(self.m) if fact.name == text]
+        facts = [fact for fact in self.history.names_at(self.m) if _as_python(fact.name) == text]
         running = self.history.frame_at(self.m)
         facts.sort(key=lambda fact: (fact.frame == running, fact.since))
         if not facts:

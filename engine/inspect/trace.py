@@ -504,7 +504,7 @@ def _check_database(database: sqlite3.Connection, file: Path) -> None:
     tables = {name for name, kind in listed if kind == "table"}
     if missing := COLUMNS.keys() - tables:
         raise TraceError(
-            f"{file} has no table {', '.join(sorted(missing))}: its recording never got going; "
+            f"{file} has no table {', '.join(sorted(missing))}: its recording failed to start; "
             "record again"
         )
     for table, columns in COLUMNS.items():

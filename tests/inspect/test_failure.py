@@ -31,7 +31,8 @@ PROGRAMS = {
         "x = torch.ones(2, requires_grad=True)\ns = (x * x).sum()\ns.backward()\ns.backward()",
         6,
         "freed by an earlier backward pass",
-        "a backward pass ran on line 5",
+        "on line 5 of program.py (`s.backward()`) freed the saved tensors of its graph\nnode 1 (MulBackward0) "
+        "was made before that",
     ),
     "no graph": (
         "x = torch.ones(2)\nloss = x.sum()\nloss.backward()",

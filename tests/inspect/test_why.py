@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.inspect.history.why import why_alive, why_no_grad, why_stale
+from engine.inspect.history.why_node import why_node_runs
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.trace_builder import T
 
@@ -57,7 +58,7 @@ def test_holders_add_up_to_the_use_count():
     b.backward(y, keep_graph=True)
     history = b.history()
     answer = why_alive(history, x, b.now)
-    assert answer.text == "x is used 4 times: 1 + 1 + 2 = 4; its Python object has 3 more"
+    assert answer.text == "x has use count 4 = 1 + 1 + 2; its Python object has 3 references"
     node, leaf = b.made_by[y][0], b.accumulators[x]
     ways = [fact for fact in answer.facts if fact.startswith("kept by ")]
     assert ways[1:3] == [
@@ -65,12 +66,12 @@ def test_holders_add_up_to_the_use_count():
         "kept by closure variable f.x → name f → the module, since line 2",
     ]
     assert answer.facts[len(ways) :] == (
-        "1 its Python object, since line 1",
-        f"1 variable of node {leaf} (AccumulateGrad), since line 3",
-        f"2 saved by node {node} (MulBackward0) as _saved_self and _saved_other, since line 3",
-        "its Python object: 1 name x, since line 1",
-        "its Python object: 1 item losses[0], since line 2",
-        "its Python object: 1 closure variable f.x, since line 2",
+        "1 × its Python object, since line 1",
+        f"1 × variable of node {leaf} (AccumulateGrad), since line 3",
+        f"2 × saved by node {node} (MulBackward0) as _saved_self and _saved_other, since line 3",
+        "its Python object: 1 × name x, since line 1",
+        "its Python object: 1 × item losses[0], since line 2",
+        "its Python object: 1 × closure variable f.x, since line 2",
     )
     grad = history.autograd.grad(x, b.now).grad
     (holder,) = history.owners(grad, b.now).impl.holders
@@ -82,6 +83,22 @@ def no_grad(b: GradBuilder, name: str, m: int | None = None) -> str:
     moment = b.now if m is None else m
     (tensor,) = {fact.tensor for fact in history.names_at(moment) if fact.name == name}
     return why_no_grad(history, tensor, moment).text
+
+
+def test_a_node_of_an_earlier_pass_has_run():
+    b = program("x = leaf()\ny = x.exp()\nz = x.sin()\ny.backward()\nz.backward()\n")
+    b.line(1)
+    x = b.leaf(name="x")
+    b.line(2)
+    y = b.result("ExpBackward0", (x,), bind="y")
+    z = b.result("SinBackward0", (x,), bind="z")
+    for line, result in ((4, y), (5, z)):
+        b.line(line)
+        b.backward(result, keep_graph=True)
+    history, node = b.history(), b.made_by[y][0]
+    answer = why_node_runs(history, node, b.now)
+    assert answer.text == f"Node {node} (ExpBackward0) ran as number 1 of backward pass 1"
+    assert answer.facts[0] == "pass 1 was started on line 4 of prog.py (`y.backward()`)"
 
 
 def test_nothing_requires_it():

@@ -37,6 +37,8 @@ def counting() -> History:
         b.line(2)
         b.write(x, [0, 0, value, 0, 0, value])
         b.line(3)
+    b.tensor((2,), values=[3.0, 4.0], name="net.0.weight")
+    b.tensor((1,), values=[5.5], name="optimizer.state[0].exp_avg")
     big = b.tensor((1 << 19,), name="big")
     b.line(4)
     b.exception("ValueError", "odd", 4)
@@ -56,6 +58,9 @@ def counting() -> History:
         ("x.dtype == 'float32'", True),
         ("x.grad", None),
         ("-x[0][2]", -9.0),
+        ("net.0.weight[1]", 4.0),
+        ("net[0].weight[1]", 4.0),
+        ("optimizer.state[0].exp_avg[0] + 2.0", 7.5),
     ],
 )
 def test_expressions_over_recorded_values(text: str, value: object) -> None:
@@ -105,6 +110,8 @@ def test_run_until_conditions() -> None:
     assert history.event(run_until(history, "error", 0) or 0).kind == "EXCEPTION"
     with pytest.raises(ValueError, match="is not an expression"):
         run_until(history, "x[2", 0)
+    with pytest.raises(ValueError, match="no q and no y in this recording"):
+        run_until(history, "y > x[0, 2] + q", 0)
 
 
 def test_a_search_calls_its_check_and_ends_with_it() -> None:

@@ -24,6 +24,16 @@ def test_it_waits_for_its_own_action() -> None:
     assert tour.over
 
 
+async def test_every_step_fits_80_columns(tmp_path: Path) -> None:
+    async with exploring(saved(tmp_path), (80, 24), tour=True) as pilot:
+        for number, key in enumerate(("]", "[", "a", "w", "2"), 2):
+            assert "Esc ends it" in screen_text(pilot.app).splitlines()[1]
+            names = {"]": "right_square_bracket", "[": "left_square_bracket"}
+            await pilot.press("less_than_sign", names.get(key, key))
+            await until_shown(pilot, f"tour {number}/6")
+        assert "Esc ends it" in screen_text(pilot.app).splitlines()[1]
+
+
 async def test_six_keys_complete_it_once(tmp_path: Path) -> None:
     path = saved(tmp_path)
     async with exploring(path, (100, 30), tour=True) as pilot:

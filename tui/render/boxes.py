@@ -57,8 +57,11 @@ class Grid:
 
     def spans(self, x: int, y: int, spans: Line | list[Span], room: int = -1) -> int:
         """Write spans one after the other, cut to `room` cells together; the column after them."""
-        end = self.width if room < 0 else min(self.width, x + room)
+        end, start = self.width if room < 0 else min(self.width, x + room), x
         for span in spans:
+            if x == end and x > start and span.text.strip():  # cut off between two spans
+                self.put(end - 1, y, self.glyphs.ellipsis, span.style, span.target)
+                break
             x = self.put(x, y, span.text, span.style, span.target, end - x)
         return x
 

@@ -204,10 +204,12 @@ def cut(text: str, width: int, ellipsis: str = "…") -> str:
 
 def cut_middle(text: str, width: int, ellipsis: str = "…") -> str:
     """The text in at most `width` cells; a longer one loses its middle, or where there is little room
-    its start: of paths (`net.0.weight`) the end differs."""
+    its start: of paths (`net.0.weight`) the end differs. Cuts at a dot that is near."""
     if cells(text) <= width or width < 4:
         return cut(text, width, ellipsis)
     tail = width - cells(ellipsis) if width < 12 else (width - 1) * 2 // 3
+    if width >= 12 and (dot := text.rfind(".", -tail - 2, -tail)) >= 0:
+        tail = len(text) - dot  # a whole component
     end = text[-tail:]
     while cells(end) > tail:
         end = end[1:]

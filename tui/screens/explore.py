@@ -16,6 +16,7 @@ from textual.worker import get_current_worker
 
 from tui import paths
 from tui.keys import SCREEN, bindings
+from tui.render import cells, cut_middle
 from tui.screens.base import BaseScreen, is_open
 from tui.screens.follow import follow
 from tui.screens.viewer import Viewer, viewer_bar
@@ -122,8 +123,8 @@ class ExploreScreen(BaseScreen):
         if self._tour is None:
             return
         position, key, sentence = self._tour.parts()
-        start = [Word(f" {position} ", "current"), Word("  press "), Word(key, "name")]
-        bar.say([*start, Word(f"  {sentence}"), Word("   Esc ends the tour", "dim")])
+        start = [Word(f" {position} ", "current"), Word(" press "), Word(key, "name")]
+        bar.say([*start, Word(f": {sentence}"), Word("  Esc ends it", "dim")])
 
     # Reading
 
@@ -222,7 +223,12 @@ class ExploreScreen(BaseScreen):
     def _show_title(self) -> None:
         nav = self.viewer.nav
         name = self.script or self.trace
-        self.query_one("#title", Bar).say(title_words(nav, name.stem if name else ""))
+        words, width = title_words(nav, name.stem if name else ""), self.size.width
+        if (excess := sum(cells(word.text) for word in words) - width) > 0:  # the name can be cut
+            words[1] = Word(
+                cut_middle(words[1].text, max(8, cells(words[1].text) - excess)), "title"
+            )
+        self.query_one("#title", Bar).say(words)
 
     def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """For the help sheet."""

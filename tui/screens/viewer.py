@@ -36,6 +36,8 @@ PLAY_SECONDS = 0.25
 TWO_FROM = 110  # columns; every view is made to fit 80
 BOTH_FROM = 160  # columns: from here on the source, too, has a second view next to it
 SPLIT_STEP = 4  # columns by which a key moves the splitter
+SMALLEST = 27  # columns of a pane
+SOURCE = 100  # columns in which lines of 88 characters are not cut
 
 
 class Viewer(Finding):
@@ -196,15 +198,15 @@ class Viewer(Finding):
 
     def _side_width(self, width: int) -> int:
         """The columns of the left pane: as the splitter says, else so that both views have room."""
-        smallest = TWO_FROM - 83
         if self._split:
-            return max(smallest, min(self._split, width - smallest))
+            return max(SMALLEST, min(self._split, width - SMALLEST))
         if self.nav is not None and self.nav.view != self._side_name and width >= BOTH_FROM:
             from tui.views import view_with_role
 
             if self._side_name == view_with_role("first").name:  # the source is on the right then
                 return max(86, width // 2)
-        return max(smallest, min(60, width - 83))
+        # the other view is fitted to 80 columns first, then the source is, then the other view to 118
+        return max(SMALLEST, min(60, width - 83), min(SOURCE, width - 120))
 
     def action_split(self, direction: int) -> None:
         """Move the splitter between the panes."""
@@ -213,8 +215,7 @@ class Viewer(Finding):
             self._split_at(side.outer_size.width + direction * SPLIT_STEP)
 
     def _split_at(self, column: int) -> None:
-        smallest = TWO_FROM - 83
-        self._split = max(smallest, min(column, self.size.width - smallest))
+        self._split = max(SMALLEST, min(column, self.size.width - SMALLEST))
         self._arrange()
         self.call_after_refresh(self.show)
 
@@ -523,7 +524,7 @@ class Viewer(Finding):
     def action_command(self) -> None:
         from tui.screens.prompt import PromptScreen
 
-        hint = "a view, go 120, select x, grain op, find text, until x[2] > 5, watch x, note text"
+        hint = "a view, go 120, select x, grain op, find text, until x > 5, watch x, note hi"
         self.app.push_screen(PromptScreen("command", ":", hint), self.command)
 
     def command(self, text: str | None) -> None:

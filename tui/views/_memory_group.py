@@ -14,15 +14,14 @@ from engine.inspect.selection import (
     StorageSelection,
     TensorSelection,
 )
-from tui.render import Glyphs, Landmarks, Picture, Span, Target
+from tui.render import Glyphs, Landmarks, Picture, Span, Target, cut_middle
 from tui.render.boxes import Grid
 from tui.render.theme import tensor_style
 from tui.views._cells import cell_target
 
 BOXED_FROM = 116
 _NAMES = 6  # names drawn for one tensor; how many more there are is said
-# the columns that get the room beyond the minimum, in this order, and how much of it
-_GROW = (("names", 3), ("bytes", 8), ("names", 15), ("bytes", 16), ("tensor", 12))
+_ADDRESS = 14  # cells of `0x7f0000000080`
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +36,24 @@ class Columns:
     bytes: tuple[int, int]
 
     @classmethod
-    def within(cls, width: int) -> Columns:
-        """The columns for this width; below 77 they stay as they are and the picture scrolls."""
+    def within(cls, width: int, longest_name: int = 0) -> Columns:
+        """The columns for this width; below 70 they stay as they are and the picture scrolls.
+
+        Names get what they need before addresses are written out and bars get longer."""
         boxed = width >= BOXED_FROM
         if boxed:
             room = {"names": 9, "object": 18, "tensor": 30, "storage": 23, "bytes": 16}
             gaps = (5, 3, 5, 4)
+            growth = (("names", 21), ("bytes", 8), ("names", 30), ("bytes", 16), ("tensor", 12))
         else:
-            room = {"names": 6, "object": 14, "tensor": 18, "storage": 12, "bytes": 14}
+            room = {"names": 9, "object": 8, "tensor": 18, "storage": 12, "bytes": 10}
             gaps = (3, 3, 3, 3)
+            growth = (("names", 21), ("object", 6), ("bytes", 12), ("tensor", 12))
         spare = max(0, width - 1 - sum(room.values()) - sum(gaps))
-        for name, limit in _GROW:
-            more = min(limit, spare)
+        needed = max(0, longest_name - room["names"])
+        for name, limit in growth:
+            more = min(limit, spare, needed) if name == "names" else min(limit, spare)
+            needed -= more * (name == "names")
             room[name] += more
             spare -= more
         columns, x = [], 1
@@ -112,7 +117,7 @@ class Group:
         min_lines = 4 if columns.boxed else 3
         self.starts = [0]
         for tensor in storage.tensors or (None,):
-            lines = min(len(tensor.names), _NAMES + 1) + columns.boxed * 2 if tensor else 0
+            lines = min(len(tensor.names), _NAMES + 1) + columns.boxed if tensor else 0
             self.starts.append(self.starts[-1] + max(min_lines, lines))
 
     def picture(self) -> Picture:
@@ -204,8 +209,15 @@ class Group:
         if known is None:
             lines = [("Tensor", "type"), ("not looked at", "unknown")]
         else:
-            count = "immortal" if known.immortal else pluralise(known.refcount, "reference")
-            lines = [(f"{known.address:#x}", "address"), (count, "number")]
+            narrow = self.columns.object[1] < _ADDRESS
+            references = (
+                f"{known.refcount} refs" if narrow else pluralise(known.refcount, "reference")
+            )
+            count = "immortal" if known.immortal else references
+            lines = [
+                (self._address(known.address, self.columns.object), "address"),
+                (count, "number"),
+            ]
         right = self._cell(grid, self.columns.object, y, lines, target, tensor.highlighted)
         end = self.columns.tensor[0] - (1 if self.columns.boxed else 2)
         grid.across(right, end, y, _wire(tensor), tensor.highlighted)
@@ -247,7 +259,7 @@ class Group:
             ]
         else:
             lines = [
-                (f"{storage.id}: {bytes_text(storage.nbytes)}", "number"),
+                (self._size(), "number"),
                 (owner, "type"),
                 (holders, "number"),
             ]
@@ -266,7 +278,8 @@ class Group:
         if not storage.address:
             grid.put(x, y, "no memory", "dim", target, room)
             return
-        grid.put(x, y, f"{storage.address + tensor.lo:#x}", "address", target, room)
+        address = self._address(storage.address + tensor.lo, self.columns.bytes)
+        grid.put(x, y, address, "address", target, room)
         step, wide = self.bars.entries(storage.bucket)
         at = x
         for low in range(0, len(tensor.bar), step):
@@ -278,7 +291,19 @@ class Group:
             byte = cell_target(tensor.id, storage.id, start)
             at = grid.put(at, y + 1, sign * min(wide, x + room - at), style, byte)
         if not self.columns.boxed:
-            grid.put(x, y + 2, f"+{tensor.lo} to +{tensor.hi}", "dim", target, room)
+            text = f"+{tensor.lo} to +{tensor.hi}"
+            if len(text) > room:
+                text = f"+{tensor.lo}..{tensor.hi}"
+            grid.put(x, y + 2, text, "dim", target, room)
+
+    def _size(self) -> str:
+        text = f"{self.storage.id}: {bytes_text(self.storage.nbytes)}"
+        fits = len(text) <= self.columns.storage[1]
+        return text if fits else text.replace(" bytes", " B")
+
+    def _address(self, address: int, column: tuple[int, int]) -> str:
+        """The address; of one without room, its end: addresses differ there."""
+        return cut_middle(f"{address:#x}", column[1], self.glyphs.ellipsis)
 
     def _to_storage(self, grid: Grid, tensor: TensorBox, left: int, y: int, top: int) -> None:
         """Draw a wire from the tensor to the one that all tensors of this storage share, and up along it."""

@@ -50,15 +50,15 @@ class MemoryView(View):
 
     def draw(self, model: MemoryMap, context: DrawContext) -> Picture:
         """The whole map; each storage's part is drawn when it is first looked at."""
-        columns = Columns.within(context.width)
-        parts = [_head(model, columns, context.glyphs)]
-        bars = BarScale.of(model, columns)
         labels = tuple(
             name.text
             for storage in model.storages
             for tensor in storage.tensors
             for name in tensor.names
         )
+        columns = Columns.within(context.width, max(map(len, labels), default=0))
+        parts = [_head(model, columns, context.glyphs)]
+        bars = BarScale.of(model, columns)
         names = _cut_names(labels, columns.names[1], context.glyphs.ellipsis)
         sections = {section.device: section for section in model.devices}
         for storage in model.storages:

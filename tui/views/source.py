@@ -31,7 +31,9 @@ HELP = {
 }
 
 _SIDE_BY_SIDE = 100  # from this width names and stack are next to the code, else below it
-_GUTTER = 16  # cells before the code: marks, line number, hits
+_GUTTER = 8  # cells before the code: marks, line number; without the hits and a space after them
+_HITS = 7  # cells of the hits at most
+_SIDE = 42  # columns that names and stack keep where lines of code are long
 _OUTPUT_BELOW = 3  # lines of output below the code
 _NARROW = 60  # below this width the hits are left out
 
@@ -52,7 +54,10 @@ class SourceView(View):
         _title(grid, model, context)
         top = _failure(grid, model, context)
         if width >= _SIDE_BY_SIDE:
-            code = width * 3 // 5
+            longest = _gutter_width(model) + max(
+                (len(line.text) for line in model.lines), default=0
+            )
+            code = max(width * 3 // 5, min(longest + 1, width - _SIDE))
             grid.down(code, top, height - 1)
             _code(grid, model, context, code - 1, top, height)
             output = min(len(model.output) + 2, height // 3) if model.output else 0
@@ -154,10 +159,10 @@ def _code(
     focus = model.selected or model.current or 1
     first = max(0, min(focus - 1 - rows * 2 // 5, len(model.lines) - rows))
     spans = python(tuple(line.text for line in model.lines))
-    gutter = _GUTTER if room >= _NARROW else _GUTTER // 2
+    gutter = _gutter_width(model) if room >= _NARROW else _GUTTER
     for y, line in enumerate(model.lines[first : first + rows], top):
         target = Target(LineSelection(model.file, line.number), event=line.event)
-        _gutter(grid, y, line, model, context, target, hits=gutter == _GUTTER)
+        _gutter(grid, y, line, model, context, target, gutter - _GUTTER - 1)
         code = [Span(span.text, span.style, target) for span in spans.line(line.number - 1)]
         if line.current:
             code = [Span(span.text, f"{span.style} highlighted", target) for span in code]
@@ -172,8 +177,9 @@ def _gutter(
     model: SourceModel,
     context: DrawContext,
     target: Target,
-    hits: bool,
+    room: int,
 ) -> None:
+    """Marks, line number, and the hits if they have room."""
     glyphs = context.glyphs
     if line.number == model.selected:
         grid.put(0, y, glyphs.highlighted, "path", target)
@@ -185,13 +191,21 @@ def _gutter(
         grid.put(2, y, glyphs.current, "current", target)
     style = "head" if line.current else "dim"
     grid.put(3, y, fit(str(line.number), 4, align=">"), style, target)
-    if line.total and hits:
-        times = f"{line.hits}/{line.total}"
-        if len(times) > 7:
-            times = _rounded(line.hits)
-        grid.put(
-            8, y, fit(times, 7, glyphs.ellipsis, ">"), "number" if line.hits else "dim", target
-        )
+    if line.total and room > 0:
+        style = "number" if line.hits else "dim"
+        grid.put(_GUTTER, y, fit(_hits(line), room, glyphs.ellipsis, ">"), style, target)
+
+
+def _gutter_width(model: SourceModel) -> int:
+    """The cells before the code: as many as the hits will need, so that no step moves the code."""
+    totals = (2 * len(str(line.total)) + 1 for line in model.lines if line.total)
+    return _GUTTER + 1 + min(_HITS, max(totals, default=0))
+
+
+def _hits(line: SourceLine) -> str:
+    """`3/8`, or rounded without the total if that is long."""
+    times = f"{line.hits}/{line.total}"
+    return times if len(times) <= _HITS else _rounded(line.hits)
 
 
 def _rounded(count: int) -> str:

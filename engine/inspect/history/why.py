@@ -74,19 +74,22 @@ def why_alive(history: History, tensor: int, m: int) -> Answer:
         return Answer(f"tensor #{tensor} does not exist at event {m:,}")
     owners = history.owners(tensor, m)
     name = _called(history, tensor, m)
-    counts = " + ".join(str(holder.count) for holder in owners.impl.holders) or "0"
+    counts = " + ".join(str(holder.count) for holder in owners.impl.holders)
     facts = [
-        f"{holder.count} {holder.name}{_since(history, holder.since)}"
+        f"{holder.count} × {holder.name}{_since(history, holder.since)}"
         for holder in owners.impl.holders
     ]
     facts = [f"kept by {way.text}" for way in keepers(history, tensor, m)] + facts
-    text = f"{name} is used {_times(owners.impl.count)}: {counts} = {owners.impl.count}"
+    text = f"{name} has use count {owners.impl.count}"
+    if len(owners.impl.holders) > 1:
+        text += f" = {counts}"
     if owners.object is not None:
         facts += [
-            f"its Python object: {holder.count} {_holder(holder.kind)}{holder.name}{_since(history, holder.since)}"
+            f"its Python object: {holder.count} × {_holder(holder.kind)}{holder.name}{_since(history, holder.since)}"
             for holder in owners.object.holders
         ]
-        text += f"; its Python object has {owners.object.count} more"
+        references = "reference" if owners.object.count == 1 else "references"
+        text += f"; its Python object has {owners.object.count} {references}"
     fact = history.tensor(tensor, m)
     if fact is not None and fact.storage:
         others = history.storage_owners(fact.storage, m).holders
@@ -188,7 +191,7 @@ def _where_graphs_ended(history: History, maker: CallFact) -> tuple[str, ...]:
 def _not_a_leaf(history: History, tensor: int, name: str, node: int, m: int) -> Answer:
     since = history.autograd.since(node)
     facts = ["a gradient that passes through is not kept: call retain_grad() before backward"]
-    run = _last_reaching(history, node, m)
+    run = last_reaching(history, node, m)
     if run is None:
         facts.append("and no backward pass has reached it yet")
     text = f"{name} is not a leaf: node {history.autograd.describe_node(node)} made it{location(history, since)}"
@@ -286,7 +289,7 @@ def _reaches(run: BackwardPass, node: int, m: int) -> bool:
     return index >= 0 and bool(run.known[index] <= m)
 
 
-def _last_reaching(history: History, node: int, m: int) -> BackwardPass | None:
+def last_reaching(history: History, node: int, m: int) -> BackwardPass | None:
     table = history.autograd.tables.dependencies
     rows = table.until_now("node", node, m)
     return history.autograd.run(int(table.run[rows[-1]])) if len(rows) else None
@@ -374,7 +377,3 @@ def _holder(kind: str) -> str:
         "CELL": "closure variable ",
     }
     return prefixes.get(kind, "")
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"

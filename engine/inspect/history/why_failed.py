@@ -52,7 +52,7 @@ def _shape(history: History, failure: Failure) -> Answer:
             "A product needs as many columns in the first matrix as there are rows in the second."
         )
         if failure.op == "linear":
-            rule = "linear needs an input whose last size is the last size of the weight (in_features)."
+            rule = "The last dimensions of the input and of the weight (in_features) must be equal."
     origins = [_origin(history, operand, failure.moment) for operand in failure.operands]
     facts = [*map(_described, failure.operands), *pairs, *filter(None, origins)]
     return _answer(failure, text, *facts, rule)
@@ -87,8 +87,21 @@ def _in_place(history: History, failure: Failure) -> Answer:
 def _freed(history: History, failure: Failure) -> Answer:
     runs, line = history.autograd.tables.runs, history.line_at(failure.moment)
     rows = range(runs.started_by(line.since if line else failure.moment))
-    earlier = [location(history, int(runs.since[row])) for row in rows[-2:]]
-    facts = [f"a backward pass ran{at} and freed the saved tensors of its graph" for at in earlier]
+    earlier = [int(runs.since[row]) for row in rows[-2:]]
+    facts = [
+        f"the backward pass at event {moment:,}{location(history, moment)} freed the saved tensors of its graph"
+        for moment in earlier
+    ]
+    run = history.autograd.run_at(failure.moment)
+    nodes = run.running(min(failure.moment, run.until - 1)).tolist() if run is not None else []
+    for node in nodes:
+        since = history.autograd.since(node)
+        if earlier and since < earlier[-1]:
+            described = f"node {history.autograd.describe_node(node)}"
+            facts.append(
+                f"{described} was made before that, at event {since:,}{location(history, since)}; "
+                "the new graph leads to it"
+            )
     remedy = (
         "Compute the loss again before each backward(); retain_graph=True keeps the saved tensors for "
         "one more pass; a result of an earlier step needs detach()."

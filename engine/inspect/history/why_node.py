@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.inspect.history.keepers import node_keepers
-from engine.inspect.history.why import Answer, location
+from engine.inspect.history.why import Answer, last_reaching, location
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -21,8 +21,13 @@ def why_node_runs(history: History, node: int, m: int) -> Answer:
     since = history.autograd.since(node)
     created = f"it was created{location(history, since)}" if since < history.end else ""
     if run is None or run.index(node) < 0:
-        passes = "no backward pass has reached it yet"
-        return Answer(f"{name} does not run: {passes}", (created,) if created else (), since)
+        earlier = last_reaching(history, node, m)
+        if earlier is None:
+            passes = "no backward pass has reached it yet"
+            return Answer(f"{name} does not run: {passes}", (created,) if created else (), since)
+        text, _, moment = _state(history, earlier, node, m)
+        facts = (f"pass {earlier.id} was started{location(history, earlier.since)}", created)
+        return Answer(f"{name} {text}", tuple(filter(None, facts)), moment)
     text, facts, moment = _state(history, run, node, m)
     return Answer(f"{name} {text}", tuple(fact for fact in (*facts, created) if fact), moment)
 

@@ -149,9 +149,7 @@ def project(history: History, moment: int, selection: Selection) -> StorageModel
     number = tensor.storage if tensor is not None else selection.storage
     storage = history.storage(number, moment) if number else None
     if storage is None:
-        return StorageModel(
-            why="No storage is alive at this moment: step forward, or pick a tensor."
-        )
+        return StorageModel(why="No storage is alive at this moment: step forward.")
     placed = _placed(history, moment, storage)
     lanes, more = _lanes(history, moment, storage, placed, tensor)
     cell = _cell_type([other for other, _ in placed], tensor)

@@ -144,7 +144,7 @@ def project(history: History, moment: int, selection: Selection) -> StridesModel
     """The layout of the selected tensor, with the formula of the selected cell."""
     tensor = focus(history, moment, selection)
     if tensor is None:
-        return StridesModel(why="No tensor is alive at this moment: step forward, or pick one.")
+        return StridesModel(why="No tensor is alive at this moment: step forward.")
     if explanation := sparse_words(history, moment, tensor):
         return StridesModel(why=explanation)
     storage = history.storage(tensor.storage, moment)

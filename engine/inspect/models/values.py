@@ -137,7 +137,7 @@ def project(history: History, moment: int, selection: Selection) -> ValuesModel:
     """The selected tensor's numbers at a moment, compared with the moment before the last line."""
     tensor = focus(history, moment, selection)
     if tensor is None:
-        return ValuesModel(why="No tensor is alive at this moment: step forward, or pick one.")
+        return ValuesModel(why="No tensor is alive at this moment: step forward.")
     if explanation := sparse_words(history, moment, tensor):
         return ValuesModel(why=explanation)
     storage = history.storage(tensor.storage, moment)

@@ -364,7 +364,7 @@ class _Part:
         data: dict[str, Any] | None = getattr(self._graph, self._table).get(self._id)
         if data is None:
             kind = type(self).__name__.lower()
-            raise RuntimeError(f"graph: {kind} {self._id} is not there (any more)")
+            raise RuntimeError(f"graph: {kind} {self._id} does not exist")
         return data
 
     def __eq__(self, other: object) -> bool:
