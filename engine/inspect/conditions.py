@@ -55,8 +55,8 @@ def run_until(history: History, text: str, m: int, check: Check | None = None) -
 def _expression(history: History, text: str) -> Expression:
     """The expression. Raises: ValueError also for a name that the program never bound."""
     expression = Expression(text)
-    texts = map(history.string, np.unique(history.tables.names.name).tolist())
-    names = {re.split(r"\W", text, maxsplit=1)[0] for text in texts}
+    strings = map(history.string, np.unique(history.tables.names.name).tolist())
+    names = {re.split(r"\W", text, maxsplit=1)[0] for text in strings}
     if unknown := sorted(expression.names - names):
         raise ValueError(f"no {' and no '.join(unknown)} in this recording")
     return expression

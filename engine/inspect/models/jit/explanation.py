@@ -30,7 +30,7 @@ def story_of(jit: Any, selected: JitSelection | None, graph: int, moment: int) -
 def _source_story(jit: Any, selected: SyntaxSelection, graph: int, moment: int) -> tuple[str, ...]:
     function, index = selected.function, selected.index
     fact = jit.function(function)
-    name = fact.name if fact else f"function {function}"
+    name = short_name(fact.name) if fact else f"function {function}"
     tree = jit.tree(function)
     if selected.part == "line":
         subject = f"Line {index} of {name}"
@@ -115,7 +115,7 @@ class _Story:
         ends.sort(key=lambda each: each[:4])
         computing = [each for each in ends if not each[1]] or ends
         sentences = dict.fromkeys(  # one Value may have been removed under two numbers
-            f"{self.names.of_value(value)} = {kind}: {self._removal(node, end)}"
+            f"{self.names.of_value(value)} = {kind} {self._removal(node, end)}"
             for _, _, _, value, node, kind, end in computing
         )
         return tuple(sentences)[:maximum]
@@ -128,7 +128,7 @@ class _Story:
         if end is None or end.moment > self.moment:
             later = f" It will be removed in {self._pass(end.run)}." if end is not None else ""
             return (came + later,)
-        return (came, self._removal(node, end))
+        return (came, f"It {self._removal(node, end)}")
 
     def _came(self, creation: Any) -> str:
         if creation.moment > self.moment:
@@ -138,7 +138,7 @@ class _Story:
         return f'created in {self._pass(creation.run)} by the rule "{creation.rule}".'
 
     def _removal(self, node: int, end: Any) -> str:
-        """The removal of a node: pass, rule, reason and replacement."""
+        """The removal of a node, after its name: pass, rule, reason and replacement."""
         fact = self.jit.rewrite_at(end.moment)
         position = ""
         if fact is not None and fact.file:
@@ -146,7 +146,7 @@ class _Story:
             position = f" ({short_path(fact.file)}:{line})"
         reason = f": {end.reason}" if end.reason else ""
         description = (
-            f'It was removed in {self._pass(end.run)} by the rule "{end.rule}"{position}{reason}.'
+            f'was removed in {self._pass(end.run)} by the rule "{end.rule}"{position}{reason}.'
         )
         if end.replaced_by:
             names = self.names.of(frozenset(end.replaced_by))
@@ -156,7 +156,7 @@ class _Story:
             (group, copies), *_ = inside.items()
             does = "does" if len(copies) == 1 else "do"
             return f"{description} {self.names.of(frozenset(copies))} in {group} {does} its work."
-        return f"{description} It has no replacement: it had no uses."
+        return f"{description} It had no uses, so nothing replaces it."
 
     def _inside(self, node: int, end: Any) -> dict[str, list[int]]:
         """The replacements of a node by the rewrite that removed it, by the groups that contain them."""
