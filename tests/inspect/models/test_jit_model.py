@@ -182,7 +182,7 @@ def test_why_a_node_vanished_names_pass_rule_place_and_what_stands_for_it():
     assert '"x.t().t() -> x" (csrc/jit/peephole/' in story
     assert "%x.1 replaces it" in story
     assert 'by the rule "a call -> the nodes of its callee"' in story
-    assert "It has no replacement" in " ".join(at(history, run.until, inner.item).story)
+    assert "nothing replaces it" in " ".join(at(history, run.until, inner.item).story)
     before = " ".join(at(history, run.since, outer.item).story)
     assert "It will be removed in pass peephole" in before
     assert "It was removed" not in before

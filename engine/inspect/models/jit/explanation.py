@@ -30,7 +30,7 @@ def story_of(jit: Any, selected: JitSelection | None, graph: int, moment: int) -
 def _source_story(jit: Any, selected: SyntaxSelection, graph: int, moment: int) -> tuple[str, ...]:
     function, index = selected.function, selected.index
     fact = jit.function(function)
-    name = short_name(fact.name) if fact else f"function {function}"
+    name = _short_name(fact.name) if fact else f"function {function}"
     tree = jit.tree(function)
     if selected.part == "line":
         subject = f"Line {index} of {name}"
@@ -58,6 +58,11 @@ def _source_story(jit: Any, selected: SyntaxSelection, graph: int, moment: int) 
         text = f"{subject}: nothing of this graph is its own; {names.of(alive)} {belong} to it."
         return (text, *removed)
     return (f"{subject}: nothing in this graph at this moment comes from it.", *removed)
+
+
+def _short_name(name: str) -> str:
+    """`Linear.forward` of `__torch__.torch.nn.modules.linear.Linear.forward`."""
+    return ".".join(name.split(".")[-2:]) if name.startswith("__torch__.") else name
 
 
 class _Names:
