@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from engine.inspect.history import History
+from engine.inspect.history.failure import failure_at
 from engine.inspect.session import Session
 from engine.inspect.trace import TraceReader
 from tests.tui.waiting import until
+from tui.actions.queries import why
 from tui.app import Underhood
+from tui.navigator import open_navigator
 from tui.screens.playground import PlaygroundScreen, Prompt, needs_more
 
 
@@ -50,6 +53,24 @@ def test_completion_only_looks(session: Session) -> None:
     session.close()
     history = History(TraceReader.open(session.path))
     assert len(history.tables.tensors) == 1
+
+
+def test_an_error_is_explained_until_the_next_line(session: Session) -> None:
+    session.send("import engine as torch; x = torch.zeros(2)")
+    session.wait(60)
+    session.send("x + torch.zeros(3)")
+    session.wait(60)
+    failed = History(TraceReader.open(session.path))
+    failure = failure_at(failed, failed.end - 1)
+    assert failure is not None
+    assert failure.op == "add"
+    page = why(open_navigator(session.path, at="last", select="x"))
+    assert page.startswith("# RuntimeError: ")
+    session.send("for each in iter([1]): pass")
+    session.wait(60)
+    session.close()
+    history = History(TraceReader.open(session.path))
+    assert failure_at(history, history.end - 1) is None
 
 
 def test_a_statement_needs_more_until_it_is_complete() -> None:

@@ -223,12 +223,12 @@ class ExploreScreen(BaseScreen):
     def _show_title(self) -> None:
         nav = self.viewer.nav
         name = self.script or self.trace
-        words, width = title_words(nav, name.stem if name else ""), self.size.width
-        if (excess := sum(cells(word.text) for word in words) - width) > 0:  # the name can be cut
-            words[1] = Word(
-                cut_middle(words[1].text, max(8, cells(words[1].text) - excess)), "title"
+        title, width = title_words(nav, name.stem if name else ""), self.size.width
+        if (excess := sum(cells(word.text) for word in title) - width) > 0:  # the name can be cut
+            title[1] = Word(
+                cut_middle(title[1].text, max(8, cells(title[1].text) - excess)), "title"
             )
-        self.query_one("#title", Bar).say(words)
+        self.query_one("#title", Bar).say(title)
 
     def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """For the help sheet."""

@@ -74,16 +74,29 @@ def fatal_failure(history: History) -> Failure | None:
 
 
 def failure_at(history: History, m: int) -> Failure | None:
-    """Return the exception raised at the moment, or the one that has ended the program."""
+    """Return the exception that ended the program, was raised at the moment, or ended a frame after the
+    last line that has started: that of a line of the playground."""
     if m < 0:
         return None
     ending = fatal_failure(history)
     if ending is not None and m >= ending.moment:
         return ending
     row = history.tables.exceptions.started_by(m) - 1
-    if row < 0 or int(history.tables.exceptions.since[row]) != m:
+    since = int(history.tables.exceptions.since[row]) if row >= 0 else -1
+    if since < 0 or (since != m and not _ended_a_frame(history, since, m)):
         return None
-    return _failure(history, history.exception(row), fatal=False)
+    fact = history.exception(_origin(history, row))
+    return None if fact.type in _LEAVES else _failure(history, fact, fatal=False)
+
+
+def _ended_a_frame(history: History, since: int, m: int) -> bool:
+    """Return whether an exception of the moment `since` has ended a frame by `m`, and no line has started."""
+    tables = history.tables
+    line = tables.lines.started_by(m) - 1
+    if line >= 0 and int(tables.lines.since[line]) > since:
+        return False
+    moments, ended = tables.of("FRAME_POP")
+    return bool(np.any((moments > since) & (moments <= m) & (ended["raised"] != 0)))
 
 
 def _origin(history: History, row: int) -> int:
