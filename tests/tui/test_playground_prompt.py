@@ -66,7 +66,7 @@ def test_an_error_is_explained_until_the_next_line(session: Session) -> None:
     assert failure.op == "add"
     page = why(open_navigator(session.path, at="last", select="x"))
     assert page.startswith("# RuntimeError: ")
-    session.send("for each in iter([1]): pass")
+    session.send("for each in iter([1]): pass\n")
     session.wait(60)
     session.close()
     history = History(TraceReader.open(session.path))
