@@ -60,17 +60,16 @@ def test_an_error_is_explained_until_the_next_line(session: Session) -> None:
     session.wait(60)
     session.send("x + torch.zeros(3)")
     session.wait(60)
-    failed = History(TraceReader.open(session.path))
-    failure = failure_at(failed, failed.end - 1)
-    assert failure is not None
-    assert failure.op == "add"
-    page = why(open_navigator(session.path, at="last", select="x"))
-    assert page.startswith("# RuntimeError: ")
     session.send("for each in iter([1]): pass\n")
     session.wait(60)
     session.close()
-    history = History(TraceReader.open(session.path))
-    assert failure_at(history, history.end - 1) is None
+    nav = open_navigator(session.path, at="last", select="x")
+    assert failure_at(nav.history, nav.moment) is None
+    nav.move(int(nav.history.tables.exceptions.since[0]) + 5)  # the line has ended
+    failure = failure_at(nav.history, nav.moment)
+    assert failure is not None
+    assert failure.op == "add"
+    assert why(nav).startswith("# RuntimeError: ")
 
 
 def test_a_statement_needs_more_until_it_is_complete() -> None:
