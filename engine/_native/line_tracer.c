@@ -354,6 +354,15 @@ int uh_trace_begin(uintptr_t tensor_type, uintptr_t file_of) {
   if (g_extra < 0) goto done;
   g_handle_offset = ((PyMemberDescrObject*)slot)->d_member->offset;
   g_tensor_type = type;
+  if (!g_deque_type) {
+    PyObject* module = PyImport_ImportModule("_collections");
+    g_deque_type = module ? (PyTypeObject*)PyObject_GetAttrString(module, "deque") : NULL;
+    Py_XDECREF(module);
+    if (!g_deque_type) {
+      PyErr_Clear();
+      goto done;
+    }
+  }
   Py_XSETREF(g_file_of, Py_NewRef((PyObject*)file_of));
   ++g_recording;
   g_last_frame = 0;

@@ -22,7 +22,7 @@ enum { kMaxSubmodules = 256, kMaxNesting = 48 };
 
 // Kinds of values. kHidden: modules, functions and classes, which are not recorded as names.
 typedef enum {
-  kOther, kTensor, kInt, kFloat, kStr, kBool, kNone, kList, kTuple, kDict, kInstance, kFunction,
+  kOther, kTensor, kInt, kFloat, kStr, kBool, kNone, kList, kTuple, kDeque, kDict, kInstance, kFunction,
   kGenerator, kHidden
 } Class;
 
@@ -55,7 +55,7 @@ typedef struct {
   uint64_t held_mix;
 } Scope;
 
-static PyTypeObject *g_tensor_type;
+static PyTypeObject *g_tensor_type, *g_deque_type;
 static Py_ssize_t g_handle_offset;
 
 // The id of a Tensor object's TensorImpl, or 0 if it has none yet.
@@ -76,6 +76,7 @@ static Class class_of(PyObject *object) {
   if (object == Py_None) return kNone;
   if (type == &PyList_Type) return kList;
   if (type == &PyTuple_Type) return kTuple;
+  if (type == g_deque_type) return kDeque;
   if (type == &PyDict_Type) return kDict;
   if (type == &PyFunction_Type) return PyFunction_GET_CLOSURE(object) ? kFunction : kHidden;
   if (type == &PyGen_Type) return kGenerator;
@@ -279,7 +280,7 @@ static void compare(const Scope *scope, Root *root, PyObject *value, PyObject *h
     } else if (is_recorded(cls)) {
       char text[kTextBytes];
       const size_t n = short_text(value, cls, text);
-      const int cut = (cls == kList || cls == kTuple) && Py_SIZE(value) > kMaxItems;
+      const int cut = cls >= kList && cls <= kDeque && Py_SIZE(value) > kMaxItems;
       uh_emit_blob(UH_NAME_BIND, cut ? kCut : 0, scope->frame, root->name, root->kind, 0, text, n);
     }
   }
@@ -469,6 +470,15 @@ static void walk(Walk *w, PyObject *object, Class cls, int depth, int end) {
     w->visits += (int)n;
     for (Py_ssize_t i = 0; i < n; ++i) {
       if (items[i]) visit(w, object, (uint64_t)i, items[i], kSlot, depth + 1, add_path(w, end, "[%zd]", NULL, i));
+    }
+  } else if (cls == kDeque) {
+    const Py_ssize_t n = Py_SIZE(object) < kMaxItems ? Py_SIZE(object) : kMaxItems;
+    w->visits += (int)n;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject *item = PySequence_GetItem(object, i);  // runs no code of the user
+      if (!item) PyErr_Clear();
+      if (item) visit(w, object, (uint64_t)i, item, kSlot, depth + 1, add_path(w, end, "[%zd]", NULL, i));
+      Py_XDECREF(item);
     }
   } else if (cls == kDict) {
     PyObject *key, *value;

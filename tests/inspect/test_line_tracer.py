@@ -163,6 +163,21 @@ def test_a_list_that_grows_and_shrinks(trace_of: Callable[[str], Told]) -> None:
     assert [e[:2] for e in kinds(trace.between(5, 6))] == [("UNBIND", "xs[1]"), ("BIND", "xs[0]")]
 
 
+def test_a_deque_holds_its_items(trace_of: Callable[[str], Told]) -> None:
+    trace = trace_of("""
+        import collections, engine
+        replay = collections.deque(maxlen=2)
+        replay.append((0, engine.zeros(1)))
+        replay.append((1, engine.zeros(1)))
+        replay.append((2, engine.zeros(1)))
+        end = 0
+        """)
+    assert [e[:2] for e in kinds(trace.between(3, 4))] == [("BIND", "replay[0][1]")]
+    assert [e[:2] for e in kinds(trace.between(4, 5))] == [("BIND", "replay[1][1]")]
+    shifted = [e[:2] for e in kinds(trace.between(5, 6))]
+    assert sorted(shifted) == [("BIND", "replay[0][1]"), ("BIND", "replay[1][1]")]
+
+
 def test_long_containers_are_cut_and_marked(trace_of: Callable[[str], Told]) -> None:
     result = trace_of("""
         import engine

@@ -22,6 +22,8 @@ from tui.render import Glyphs, Target
 from tui.render.target import OwnersPage
 from tui.views import Page, views
 
+MAX_OVERWRITTEN = 2  # saved tensors that a page explains one by one
+
 
 def who_wrote(nav: Navigator) -> str:
     """Go to the last write of the selected cell or tensor; again: to the previous write. For an IR
@@ -126,17 +128,10 @@ def why(nav: Navigator) -> str:
     focus = 0 if selection else nav.active_view.focus_node(nav)
     tensor = selection.tensor if history.tensor(selection.tensor, moment) is not None else 0
     subject = selection.node.node if selection.node else focus
-    nodes = [subject] if subject else []
-    fact = history.tensor(tensor, moment) if tensor else None
-    for saved in history.autograd.stale(moment):
-        is_selected = saved.storage == fact.storage if fact is not None else not subject
-        nodes += [saved.node] if is_selected else []
-    for node in dict.fromkeys(nodes):
-        for answer in why_stale(history, node, moment):
-            parts += _page("What wrote a saved tensor?", answer)
     if subject:
         parts += _page("Does this node run next?", why_node_runs(history, subject, moment))
         parts += _page("What keeps this node alive?", why_node_alive(history, subject, moment))
+    overwritten = _overwritten(nav, subject, tensor)
     if selection.node and not tensor:
         tensor = history.autograd.variable(selection.node.node)
     for each in () if selection else grads_read(nav):
@@ -146,9 +141,27 @@ def why(nav: Navigator) -> str:
         label = history.label(tensor, moment)
         parts += _page(f"Why is {label}.grad what it is?", why_no_grad(history, tensor, moment))
         parts += _page(f"What keeps {label} alive?", why_alive(history, tensor, moment))
-    return (
-        "\n".join(parts) or "no saved tensor was overwritten; select a tensor or a node to ask more"
+    parts += overwritten
+    return "\n".join(parts) or (
+        "No saved tensor was overwritten. Select a tensor (`a`) or a node to ask about it."
     )
+
+
+def _overwritten(nav: Navigator, node: int, tensor: int) -> list[str]:
+    """The saved tensors that were written since: of the node, of the tensor's storage, or all."""
+    history, moment = nav.history, nav.moment
+    fact = history.tensor(tensor, moment) if tensor else None
+    nodes = [node] if node else []
+    for saved in history.autograd.stale(moment):
+        is_selected = saved.storage == fact.storage if fact is not None else not node
+        nodes += [saved.node] if is_selected else []
+    answers = [each for stale in dict.fromkeys(nodes) for each in why_stale(history, stale, moment)]
+    parts: list[str] = []
+    for answer in answers[:MAX_OVERWRITTEN]:
+        parts += _page("What wrote a saved tensor?", answer)
+    if len(answers) > MAX_OVERWRITTEN:
+        parts += [f"- {len(answers) - MAX_OVERWRITTEN} more saved tensors were written since.", ""]
+    return parts
 
 
 def grads_read(nav: Navigator) -> list[int]:

@@ -166,8 +166,9 @@ class Group:
         style = _wire(tensor)
         if not tensor.names:
             after = grid.put(x, y, f"{self.glyphs.temporary} no name", "dim", None, room)
+            column = self.columns.object if tensor.wrapped else self.columns.tensor
             for line, holder in enumerate(tensor.held_by[:2], 1):
-                grid.put(x + 2, y + line, holder, "dim", None, self.columns.object[0] - x - 3)
+                grid.put(x + 2, y + line, holder, "dim", None, column[0] - x - 4)
             if tensor.wrapped:
                 grid.across(after + 1, end, y, style, tensor.highlighted)
         for line, name in enumerate(tensor.names[:_NAMES]):

@@ -54,8 +54,10 @@ def _source_story(jit: Any, selected: SyntaxSelection, graph: int, moment: int) 
         return (f"{subject}: {names.of(current)} of this graph {come} from it.",)
     removed = _Story(jit, graph, moment).removals(seeds)
     if alive:
-        belong = "belongs" if len(alive) == 1 else "belong"
-        text = f"{subject}: nothing of this graph is its own; {names.of(alive)} {belong} to it."
+        contain = "contains" if len(alive) == 1 else "contain"
+        text = (
+            f"{subject}: no Value of this graph is its own; {names.of(alive)} {contain} its work."
+        )
         return (text, *removed)
     return (f"{subject}: nothing in this graph at this moment comes from it.", *removed)
 
@@ -161,7 +163,7 @@ class _Story:
             (group, copies), *_ = inside.items()
             does = "does" if len(copies) == 1 else "do"
             return f"{description} {self.names.of(frozenset(copies))} in {group} {does} its work."
-        return f"{description} It had no uses, so nothing replaces it."
+        return description if reason else f"{description} It had no uses, so nothing replaces it."
 
     def _inside(self, node: int, end: Any) -> dict[str, list[int]]:
         """The replacements of a node by the rewrite that removed it, by the groups that contain them."""
