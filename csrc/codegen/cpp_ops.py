@@ -249,6 +249,8 @@ def _formed_kernel(op: Operator) -> str:
     # linalg_solve_ex has an argument `result`.
     local = "computed" if "result" in outs else "result"
     lines = [f"const auto {local} = ops::{op.base}({', '.join(a.name for a in inputs)});"]
+    if op.out_dtype_of:
+        lines.insert(0, f'check_out_dtype(out, {op.out_dtype_of}.dtype(), "{op.name}");')
     for i, out in enumerate(outs):
         result = local if len(outs) == 1 else f"std::get<{i}>({local})"
         operands = {a.name for a in op.arguments if a.type == "Operand"}

@@ -196,6 +196,7 @@ class Operator:
     shape_rule: str = ""  # the call that allocates a structured operator's results
     base: str = ""  # C++ name of the functional form, for a generated in-place or out= form
     exact_out: bool = False  # an out= form that does not convert dtypes
+    out_dtype_of: str = ""  # of which argument `out` must have the dtype, checked before all else
     # The arguments that PyTorch rejects if they share memory with a written tensor: (name, reject any
     # overlap). If false, the same elements in the same order are accepted.
     overlap: tuple[tuple[str, bool], ...] = ()
@@ -437,7 +438,7 @@ _KEYS |= {
     "differentiable_if",
     "complex_gradient",
 }
-_KEYS |= {"overloads", "overload_defaults", "bumps", "tags"}
+_KEYS |= {"overloads", "overload_defaults", "bumps", "tags", "out_dtype_of"}
 _KEYS |= {"structured", "inplace_structured", "fold"}
 
 
@@ -609,6 +610,8 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
     operators = [replace(o, row_major=row_major) if o.form == "out" else o for o in operators]
     exact_out = "exact_out" in forms
     operators = [replace(o, exact_out=exact_out and o.form == "out") for o in operators]
+    out_dtype_of = entry.get("out_dtype_of", "")
+    operators = [replace(o, out_dtype_of=out_dtype_of) if o.form == "out" else o for o in operators]
     if direct := entry.get("inplace_kernel"):
         rule = entry.get("inplace_structured", "")
         kernels = {"CPU": direct} if rule else {"CPU": direct, "Meta": direct}

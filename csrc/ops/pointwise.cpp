@@ -8,6 +8,7 @@
 #include "ops/copy/write_out.h"
 #include "ops/pointwise_result.h"
 #include "ops/promotion.h"
+#include "tensor/dense.h"
 #include "tensor/stride_order.h"
 
 namespace uh {
@@ -72,22 +73,30 @@ Device common_device(const PointwiseOp& op, std::span<const Input> inputs, const
 
 bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
+// The strides of an operand as PyTorch's loop reads it.
+struct LoopOperand {
+  Dims sizes, strides;
+  bool contiguous, dense;
+};
+LoopOperand loop_operand(const Tensor& t, DType read) {
+  if (t.dtype() == read || t.device() != Device::kCPU)
+    return {t.sizes(), t.strides(), t.is_contiguous(), is_dense(t)};
+  const Layout copy{t.sizes(), strides_like(t), 0};  // PyTorch converts on the CPU before its loop
+  return {copy.sizes, copy.strides, t.numel() == 0 || is_contiguous(copy), true};
+}
+
 // Returns the result's strides if all operands have one shape and are all contiguous, or all dense
 // with equal strides, as PyTorch does: row-major if contiguous, even if a dimension of size 1 has
-// another stride. A number counts as another shape.
-std::optional<Dims> common_strides(std::span<const Input> inputs, const Dims& shape) {
-  bool contiguous = true;
-  const Tensor& first = inputs[0].tensor;
-  for (const Input& input : inputs) {
-    if (input.is_number() || !(input.tensor.sizes() == shape)) return std::nullopt;
-    contiguous = contiguous && input.tensor.is_contiguous();
+// another stride.
+std::optional<Dims> common_strides(std::span<const LoopOperand> operands, const Dims& shape) {
+  bool contiguous = true, dense = true;
+  for (const LoopOperand& operand : operands) {
+    if (!(operand.sizes == shape)) return std::nullopt;
+    contiguous = contiguous && operand.contiguous;
+    dense = dense && operand.dense && operand.strides == operands[0].strides;
   }
   if (contiguous) return contiguous_strides(shape);
-  for (const Input& input : inputs) {
-    if (!is_dense(input.tensor) || !(input.tensor.strides() == first.strides()))
-      return std::nullopt;
-  }
-  return first.strides();
+  return dense ? std::optional(operands[0].strides) : std::nullopt;
 }
 
 bool all_flat(std::span<const Input> inputs, IntSpan shape) {
@@ -102,28 +111,34 @@ bool all_flat(std::span<const Input> inputs, IntSpan shape) {
   return true;
 }
 
-Dims result_strides(std::span<const Input> inputs, const Dims& shape) {
-  if (const std::optional<Dims> strides = common_strides(inputs, shape)) return *strides;
-  struct Operand {
-    Dims strides;
-  };
-  std::array<Operand, 3> operands;
-  size_t n = 0;
-  for (const Input& input : inputs) {
-    if (input.is_number()) continue;
-    const Tensor& t = input.tensor;
-    operands[n++].strides = operand_strides(t.sizes(), t.strides(), shape);
-  }
-  return dense_strides(shape, stride_order(shape, std::span(operands).first(n)));
+using ReadDTypes = std::array<DType, 3>;  // in which the loop reads its operands
+ReadDTypes read_dtypes(const PointwiseOp& op, std::span<const Input> inputs, DType compute) {
+  ReadDTypes result{};
+  for (size_t i = 0; i < inputs.size(); ++i) result[i] = operand_dtype(op, i, compute);
+  return result;
 }
 
-Tensor allocate(std::span<const Input> inputs, const Dims& shape, DType dtype, Device device,
-                ResultStrides strides = ResultStrides::kLoop) {
+Dims result_strides(std::span<const Input> inputs, const Dims& shape, const ReadDTypes& read) {
+  std::array<LoopOperand, 3> all;
+  size_t n = 0;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].is_number()) all[n++] = loop_operand(inputs[i].tensor, read[i]);
+  const std::span operands = std::span(all).first(n);
+  if (n == inputs.size()) {  // a number counts as another shape
+    if (const std::optional<Dims> strides = common_strides(operands, shape)) return *strides;
+  }
+  for (LoopOperand& operand : operands)
+    operand.strides = operand_strides(operand.sizes, operand.strides, shape);
+  return dense_strides(shape, stride_order(shape, operands));
+}
+
+Tensor allocate(std::span<const Input> inputs, const Dims& shape, const ReadDTypes& read,
+                DType dtype, Device device, ResultStrides strides = ResultStrides::kLoop) {
   if (strides == ResultStrides::kRowMajor) return empty(shape, dtype, device);
   if (strides == ResultStrides::kOperand) return empty_like(inputs[0].tensor, dtype, device);
   if (device == Device::kMeta) checked_numel(shape, "empty");  // inputs may have no bytes
   if (all_flat(inputs, shape)) return empty(shape, dtype, device);
-  return empty_strided(shape, result_strides(inputs, shape), dtype, device);
+  return empty_strided(shape, result_strides(inputs, shape, read), dtype, device);
 }
 
 // Checks what may be written before anything is: Note [Overlap]. The loop writes `shape`.
@@ -141,8 +156,10 @@ void check_written(const PointwiseOp& op, Form form, const Tensor& target, const
           " doesn't match the broadcast shape ", shape);
     // Operands of another dtype are copied before the loop, results of another one after it.
     if (read.dtype() != operand_dtype(op, i, dtype) || target.dtype() != result) continue;
-    const Layout layout = resized ? Layout{shape, result_strides(inputs, shape), target.offset()}
-                                  : target.impl()->layout();
+    const Layout layout =
+        resized ? Layout{shape, result_strides(inputs, shape, read_dtypes(op, inputs, dtype)),
+                         target.offset()}
+                : target.impl()->layout();
     check_read_in_place(target, layout, read, op.name);
   }
 }
@@ -150,13 +167,17 @@ void check_written(const PointwiseOp& op, Form form, const Tensor& target, const
 }  // namespace
 
 Tensor empty_pointwise_result(std::span<const Input> inputs, DType dtype, Device device) {
-  return allocate(inputs, broadcast_all(inputs), dtype, device);
+  ReadDTypes own{};
+  for (size_t i = 0; i < inputs.size(); ++i) own[i] = inputs[i].tensor.dtype();
+  return allocate(inputs, broadcast_all(inputs), own, dtype, device);
 }
 
 Tensor empty_unary_result(const PointwiseOp& op, std::span<const Input> inputs,
                           const Params& params) {
-  const DType result = result_dtype(op, compute_dtype(op, inputs, params));
-  return empty_pointwise_result(inputs.first(1), result, inputs[0].tensor.device());
+  const DType compute = compute_dtype(op, inputs, params);
+  const Tensor& self = inputs[0].tensor;
+  return allocate(inputs.first(1), self.sizes(), ReadDTypes{compute}, result_dtype(op, compute),
+                  self.device());
 }
 
 Params::Params(std::initializer_list<std::optional<Scalar>> values) {
@@ -204,9 +225,10 @@ PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const I
   }
   const Dims shape = broadcast_all(inputs);
   const Device device = common_device(op, inputs, target);
+  const ReadDTypes read = read_dtypes(op, inputs, dtype);
   if (form == Form::kFunctional) {
     const Tensor out =
-        allocate(inputs, shape, result, device,
+        allocate(inputs, shape, read, result, device,
                  is_complex(dtype) ? op.complex_strides : ResultStrides::kLoop);
     return {dtype, out, out};
   }
@@ -223,13 +245,13 @@ PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const I
   check_written(op, form, out, shape, inputs, dtype, result);
   if (form == Form::kOut && !(out.sizes() == shape)) {
     const Change change(out.impl(), true);
-    const Dims strides = result_strides(inputs, shape);  // before an operand is resized
+    const Dims strides = result_strides(inputs, shape, read);  // before an operand is resized
     ops::resize_(out, shape);
     out.impl()->set_layout(Layout{shape, strides, out.offset()});
   }
   check(out.sizes() == shape, op.name, ": output with shape ", out.sizes(),
         " doesn't match the broadcast shape ", shape);
-  return {dtype, out, out.dtype() == result ? out : allocate(inputs, shape, result, device)};
+  return {dtype, out, out.dtype() == result ? out : allocate(inputs, shape, read, result, device)};
 }
 
 Tensor meta_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,

@@ -5,6 +5,10 @@
 
 namespace uh {
 
+// True if the elements follow each other in row-major order. Strides of dimensions of size 1 do not
+// matter.
+bool is_contiguous(const Layout& layout);
+
 // True if the layout has no gaps and no overlap in some order of its dimensions.
 bool is_dense(const Layout& layout);
 

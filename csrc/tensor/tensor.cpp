@@ -89,18 +89,21 @@ Tensor empty_like(const Tensor& self, DType dtype) {
   return empty_like(self, dtype, self.device());
 }
 
-Tensor empty_like(const Tensor& self, DType dtype, Device device) {
+Dims strides_like(const Tensor& self) {
   // Dense: the same strides, including those of dimensions of size 1. An empty tensor is dense,
   // too.
-  if (self.numel() == 0 || is_dense(self))
-    return empty_strided(self.sizes(), self.strides(), dtype, device);
-  if (self.is_contiguous()) return empty(self.sizes(), dtype, device);
+  if (self.numel() == 0 || is_dense(self)) return self.strides();
+  if (self.is_contiguous()) return contiguous_strides(self.sizes());
   // Keep the order of the dimensions and remove the gaps.
   struct Operand {
     IntSpan strides;
   };
   const Dims order = stride_order(self.sizes(), std::array{Operand{self.strides()}});
-  return empty_strided(self.sizes(), dense_strides(self.sizes(), order), dtype, device);
+  return dense_strides(self.sizes(), order);
+}
+
+Tensor empty_like(const Tensor& self, DType dtype, Device device) {
+  return empty_strided(self.sizes(), strides_like(self), dtype, device);
 }
 
 Tensor alias(const Tensor& self, Layout layout) {

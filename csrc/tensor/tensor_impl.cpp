@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/call_section.h"
+#include "tensor/dense.h"
 #include "tensor/holder_tracker.h"
 #include "tensor/sparse_parts.h"
 #include "tensor/thread_state.h"
@@ -201,18 +202,20 @@ void TensorImpl::set_sparse(const SparseParts& parts, const Dims& sizes) {
     record_parts(events::Kind::kTENSOR_RETAIN);
 }
 
-void TensorImpl::refresh() {
-  numel_ = numel_of(layout_.sizes);
-  contiguous_ = !sparse_;
-  if (sparse_) return;
+bool is_contiguous(const Layout& layout) {
   int64_t expected = 1;
-  for (size_t i = layout_.sizes.size(); i-- > 0 && contiguous_;) {
-    const int64_t size = layout_.sizes[i];
+  for (size_t i = layout.sizes.size(); i-- > 0;) {
+    const int64_t size = layout.sizes[i];
     if (size == 1) continue;
-    contiguous_ = layout_.strides[i] == expected;
+    if (layout.strides[i] != expected) return false;
     expected *= size;
   }
-  contiguous_ = contiguous_ || numel_ == 0;
+  return true;
+}
+
+void TensorImpl::refresh() {
+  numel_ = numel_of(layout_.sizes);
+  contiguous_ = !sparse_ && (numel_ == 0 || uh::is_contiguous(layout_));
 }
 
 void TensorImpl::announce(events::Kind kind) const {

@@ -22,6 +22,7 @@ from engine.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from engine.creation import zeros_like
 from engine.tensor import Tensor, wrap
 
 KEEP, CREATE, ACCUMULATE, ALLOW_UNUSED = 1, 2, 4, 8
@@ -218,7 +219,7 @@ def _zeros(target: Any) -> Tensor:
         raise RuntimeError(
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
-    return target.detach().new_zeros(target.shape)
+    return zeros_like(target)
 
 
 def _batched(

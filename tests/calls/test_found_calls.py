@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -657,3 +658,10 @@ def test_strides_of_results_of_complex_numbers() -> None:
     assert (empty.stride(), empty.abs().stride(), empty.conj_physical().stride()) == ((2,),) * 3
     assert empty.roll(1).stride() == (2,)
     assert empty.exp().stride() == (1,)
+
+
+def test_mish_of_very_negative_numbers_is_not_zero() -> None:
+    # exp(-89) is a denormal number of 32 bits, but not zero.
+    for dtype, tolerance in ((engine.float32, 1e-3), (engine.float64, 1e-12)):
+        result = F.mish(engine.full((17,), -89.0, dtype=dtype))
+        assert result.tolist() == pytest.approx([-89 * math.exp(-89)] * 17, rel=tolerance)

@@ -1,4 +1,4 @@
-"""Opening a recording takes time and memory in proportion to its events."""
+"""Recording takes bounded memory; opening takes time and memory in proportion to the events."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 # VmHWM, as ru_maxrss counts the process that started this one (a whole pytest) until the exec.
 PEAK = """
 import pathlib
-def peak():
-    return int(pathlib.Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) >> 10
+def peak(process="self"):
+    return int(pathlib.Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0]) >> 10
 """
 RECORD = """
 import sys
@@ -35,9 +35,9 @@ print(len(trace), live, resource.getrusage(resource.RUSAGE_SELF).ru_utime, peak(
 """
 
 
-def numbers(program: str, path: Path) -> list[float]:
-    """Run the program with the path as its argument, in a new process, and return what it prints."""
-    command = [sys.executable, "-c", PEAK + program, str(path)]
+def numbers(program: str, path: Path, *arguments: str) -> list[float]:
+    """Run the program with the path as its first argument, in a new process, and return what it prints."""
+    command = [sys.executable, "-c", PEAK + program, str(path), *arguments]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     return [float(word) for word in ran.stdout.split()]
 
@@ -52,3 +52,28 @@ def test_a_hundred_thousand_live_tensors_open_in_seconds(tmp_path: Path) -> None
     assert live > 40_000
     assert seconds < 8, f"{seconds} s"
     assert megabytes < 400, f"{megabytes} MB"
+
+
+RECORD_A_LOOP = """
+import os, sys
+import engine
+from engine.inspect import record
+
+x = engine.ones(1)
+with record(sys.argv[1]):
+    for _ in range(int(sys.argv[2])):
+        x = x + 1
+    writers = pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    print(len(writers), *map(peak, ["self", *writers]))
+"""
+
+
+def test_memory_of_a_recording_does_not_grow_with_its_length(tmp_path: Path) -> None:
+    # Long enough to fill the ring in both.
+    shorter, longer = (
+        numbers(RECORD_A_LOOP, tmp_path / f"{count}.uht", str(count)) for count in (240_000, 480_000)
+    )
+    assert shorter[0] >= 1
+    for before, after in zip(shorter[1:], longer[1:], strict=True):
+        # 680 bytes an operator, as once, would be 163 MB.
+        assert after - before < 60, f"{shorter} and {longer} MB"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import engine
@@ -56,3 +58,29 @@ def test_kept_and_doubled_sequences_follow_the_factor() -> None:
     x = engine.arange(4.0).reshape(1, 1, 4)
     assert aten.upsample_nearest1d(x, (4,), 3.0).tolist() == [[[0, 0, 0, 1]]]
     assert aten.upsample_nearest1d(x, (8,), 0.7).tolist() == [[[0, 1, 2, 3, 3, 3, 3, 3]]]
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_every_gradient_of_a_volume_sampled_at_and_between_its_cells(
+    mode: str, padding: str, align_corners: bool
+) -> None:
+    """Positions on cells, on the border and outside, where a gradient jumps from one side's to the other's."""
+    torch = pytest.importorskip("torch")
+    coordinates = [-1.6, -1.0, -0.5, 0.0, 1 / 3, 0.5, 1.0, 1.25]
+    grid = [[[[[x, y, z] for x in coordinates] for y in coordinates] for z in coordinates]]
+
+    def gradients(lib: Any) -> list[list[float]]:
+        volume = (lib.arange(120, dtype=lib.float64) * 7 % 11).view(1, 2, 3, 4, 5).requires_grad_()
+        positions = lib.tensor(grid, dtype=lib.float64, requires_grad=True)
+        result = lib.nn.functional.grid_sample(
+            volume, positions, mode=mode, padding_mode=padding, align_corners=align_corners
+        )
+        weights = (lib.arange(result.numel()) % 7).double().view(result.shape)
+        return [
+            g.flatten().tolist() for g in lib.autograd.grad(result, (volume, positions), weights)
+        ]
+
+    for ours, theirs in zip(gradients(engine), gradients(torch), strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-9)

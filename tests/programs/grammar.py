@@ -16,6 +16,7 @@ from typing import Any
 import hypothesis.strategies as st
 
 import engine
+from tests.programs.memory import fill_added_memory
 
 FLOATS = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
@@ -195,6 +196,7 @@ class Session:
 
     def __init__(self, lib: Any) -> None:
         self.lib = lib
+        fill_added_memory(lib)
         self.names: dict[str, Any] = {"lib": lib, "seen": []}
 
     def run(self, statement: str) -> BaseException | None:

@@ -143,11 +143,13 @@ def answer(question: Callable[[], Any]) -> Any:
 
 
 def values(x: Any) -> Any:
-    """The elements. The bits of floating-point numbers differ in the last place: read as integers they say nothing."""
+    """The elements. Integers that are the bits of numbers, which may differ in the last place, are those numbers."""
     if getattr(x, "_is_zerotensor", bool)():  # PyTorch's zeros without memory
         return [0.0] * x.numel()
-    if x._base is not None and kind(x._base) == "float" and kind(x) == "int":
-        return "bits of numbers"
+    base = x._base
+    shows_bits = base is not None and kind(base) == "float" and kind(x) == "int"
+    if shows_bits and fits(base, base.untyped_storage().nbytes()):
+        return flat(base.detach().tolist())
     return flat(x.detach().tolist())
 
 

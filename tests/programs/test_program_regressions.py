@@ -79,6 +79,10 @@ STRIDES = {
     "engine.complex(engine.ones(2, 2).t(), engine.ones(2, 2).t())": (1, 2),
     "engine.ones(3, 3).t().kron(engine.ones(3, 3).t())": (1, 9),
     "engine.gt(engine.ones(2, 3).t(), 0, out=engine.zeros(()))": (1, 3),
+    # Integers are converted to a dense copy before the loop.
+    "engine.arange(12).view(2, 2, 3)[:, :1].transpose(0, 1).exp()": (6, 3, 1),
+    "engine.zeros(2, 0, dtype=engine.int64).t().tanh()": (2, 1),
+    "engine.arange(12.0).view(2, 2, 3)[:, :1].transpose(0, 1).exp()": (3, 3, 1),
     "engine.add(engine.ones(2, 0).t(), 1, out=engine.zeros(2, 0))": (1, 0),
 }
 
@@ -136,6 +140,13 @@ def test_zeros_in_place_of_a_gradient_require_grad_with_create_graph() -> None:
             x.sum(), y, create_graph=create, allow_unused=True, materialize_grads=True
         )
         assert zeros.requires_grad is create
+
+
+def test_zeros_in_place_of_a_gradient_have_the_strides_of_the_input() -> None:
+    x = engine.ones(3, 2).t().requires_grad_()
+    other = engine.ones(2, requires_grad=True)
+    (gradient,) = engine.autograd.grad(other.sum(), x, allow_unused=True, materialize_grads=True)
+    assert gradient.stride() == (1, 2)
 
 
 def test_mT_of_a_number_is_itself() -> None:
@@ -703,6 +714,28 @@ ERRORS = {
     "engine.zeros(2, 3).squeeze(0).all(0).any(0)": None,
     "engine.zeros(2).sum(True)": TypeError,
     "engine.ones(2, dtype=engine.bool).mvlgamma(1)": RuntimeError,
+    # PyTorch looks at the dtype of out= first.
+    "engine.take(engine.zeros(0), engine.tensor([0]), out=engine.zeros(0).double())": RuntimeError,
+    "engine.take(engine.zeros(0), engine.tensor([0]), out=engine.zeros(0))": IndexError,
+    "engine.amax(engine.ones(2), 5, out=engine.zeros(0).double())": RuntimeError,
+    "engine.matmul(engine.ones(2) > 0, engine.ones(2) > 0, out=engine.zeros(()))": RuntimeError,
+    "engine.matmul(engine.ones(2, 2) > 0, engine.ones(2) > 0, out=engine.zeros(2))": RuntimeError,
+    "engine.matmul(engine.ones(2) > 0, engine.ones(2) > 0, out=engine.zeros(()) > 0)": NotImplementedError,
+    "engine.amin(engine.ones(2), 5, out=engine.zeros(0))": IndexError,
+    "engine.amax(engine.ones(2) * 1j, 0, out=engine.zeros(()))": RuntimeError,
+    "engine.mean(engine.ones(2), 0, out=engine.zeros((), dtype=engine.int64))": RuntimeError,
+    "engine.mean(engine.ones(2) * 1j, 0, dtype=engine.complex64, out=engine.zeros(()))": RuntimeError,
+    "engine.nanmean(engine.ones(2), 0, out=engine.zeros((), dtype=engine.complex64))": NotImplementedError,
+    "engine.nanmean(engine.ones(2), 0, dtype=engine.float32, out=engine.zeros(()).double())": RuntimeError,
+    # It read memory behind the source.
+    "engine.zeros(()).scatter_add_(0, engine.tensor(0), engine.zeros(0))": RuntimeError,
+    "engine.zeros(1).scatter_(0, engine.tensor(0), engine.zeros(0))": RuntimeError,
+    "engine.zeros(()).scatter_reduce_(0, engine.tensor(0), engine.zeros(0), 'sum')": RuntimeError,
+    "engine.zeros(()).scatter_add_(0, engine.tensor([0]), engine.ones(()))": None,
+    # No element to convolve, in a channel that there is.
+    "engine.conv_transpose1d(engine.ones(1, 2, 0), engine.ones(2, 3, 2))": RuntimeError,
+    "engine.conv1d(engine.ones(1, 2, 0), engine.ones(3, 2, 2), padding=1)": RuntimeError,
+    "engine.conv_transpose1d(engine.ones(0, 2, 3), engine.ones(2, 3, 2))": None,
 }
 
 
@@ -966,3 +999,15 @@ def test_a_loss_is_added_to_in_its_own_dtype() -> None:
     x, counts = engine.ones(2, dtype=engine.float16), engine.tensor([0, 3])
     loss = engine.nn.functional.poisson_nll_loss(x, counts, full=True, reduction="none")
     assert loss.dtype == engine.float16
+
+
+def test_a_mean_is_summed_in_the_dtype_of_its_out() -> None:
+    x = engine.tensor([[1 + 2j, 3j], [4 - 1j, 2]])
+    for out in (engine.zeros(2), engine.zeros(2).double(), engine.zeros(2).half()):
+        engine.mean(x, 1, out=out)  # the mean of the real parts
+        assert out.tolist() == [0.5, 3.0]
+    halves = engine.full((3000,), 2.0009765625 * 16).half()
+    result = engine.mean(halves, 0, out=engine.zeros((), dtype=engine.float64))
+    assert result.item() == 32.0  # not rounded to 16 bits on the way
+    numbers = engine.tensor([1.0, engine.nan, 2.5])
+    assert engine.nanmean(numbers, 0, out=engine.zeros(()).double()).item() == 1.75

@@ -74,6 +74,9 @@ void check_arguments(const Tensor& input, const Tensor& weight, const Tensor& bi
         " elements, but got bias of size ", bias ? bias.sizes() : Dims());
   check(input.dtype() == weight.dtype(), op, ": input type (", name(input.dtype()),
         ") and weight type (", name(weight.dtype()), ") should be the same");
+  check(input.numel() > 0 || input.size(0) == 0 || input.size(1) == 0, op,
+        ": only zero batch or zero channel inputs are supported, but got input shape: ",
+        input.sizes());
   check(!bias || bias.dtype() == input.dtype(), op, ": input type (", name(input.dtype()),
         ") and bias type (", name(bias ? bias.dtype() : input.dtype()), ") should be the same");
   const DType t = input.dtype();

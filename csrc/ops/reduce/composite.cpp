@@ -61,15 +61,22 @@ void nansum_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool
 }
 void nanmean_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,
                  DType dtype, const Tensor& out) {
-  check_kind(is_inexact(out.dtype()), ErrorKind::kNotImplemented,
+  shapes::nanmean_dtype(self, dtype);
+  if (dtype != DType::kUndefined) check_out_dtype(out, dtype, "nanmean");
+  check_kind(is_floating(out.dtype()), ErrorKind::kNotImplemented,
              "\"nansum_cpu\" not implemented for '", info(out.dtype()).title, "'");
-  write_out(out, ops::nanmean(self, dim, keepdim, dtype), "nanmean");
+  write_out(out, ops::nanmean(self, dim, keepdim, out.dtype()), "nanmean");
 }
+// Sums in the dtype of `out`, so that a complex `self` and a real `out` give the mean of the real
+// parts.
 void mean_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype,
               const Tensor& out) {
-  const Tensor result = ops::mean(self, dim, keepdim, dtype);
-  return dtype == DType::kUndefined ? write_out(out, result, "mean")
-                                    : write_exact_out(out, result, "mean");
+  shapes::mean_dtype(self, dtype);
+  if (dtype != DType::kUndefined) check_out_dtype(out, dtype, "mean");
+  const DType summed = is_reduced_floating(out.dtype()) ? DType::kFloat32 : out.dtype();
+  const Tensor sum = ops::sum(self, dim, keepdim, summed);
+  const auto count = static_cast<double>(ReducedDims(self, dim, "mean").count(self));
+  write_out(out, ops::div(sum, Scalar(count)), "mean");
 }
 
 void reduce_all_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool keepdim,

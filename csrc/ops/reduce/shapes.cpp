@@ -65,12 +65,16 @@ Tensor reduced(std::string_view op, const Tensor& self, const std::optional<Dims
   return empty(ReducedDims(self, dim, op).result_sizes(self, keepdim), dtype, self.device());
 }
 
-Tensor mean(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype) {
+DType mean_dtype(const Tensor& self, DType dtype) {
   const DType target = or_else(dtype, self.dtype());
   check(is_inexact(target), "mean(): could not infer output dtype. ",
         dtype == DType::kUndefined ? "Input" : "Optional",
         " dtype must be either a floating point or complex dtype. Got: ", info(target).title);
-  return reduced("mean", self, dim, keepdim, target);
+  return target;
+}
+
+Tensor mean(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype) {
+  return reduced("mean", self, dim, keepdim, mean_dtype(self, dtype));
 }
 
 Tensor nansum(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype) {

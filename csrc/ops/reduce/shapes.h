@@ -41,6 +41,8 @@ namespace uh::shapes {
 
 Tensor reduced(std::string_view op, const Tensor& self, const std::optional<Dims>& dim,
                bool keepdim, DType dtype);
+// Returns the dtype of the mean.
+DType mean_dtype(const Tensor& self, DType dtype);
 Tensor mean(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype);
 Tensor nansum(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype);
 // Returns the dtype that nanmean computes in.

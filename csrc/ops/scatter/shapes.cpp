@@ -41,7 +41,9 @@ Fused index_word(const std::string& reduce, std::string_view op) {
 namespace uh::shapes {
 namespace {
 
+// A tensor without dimensions counts as one of a single element.
 int64_t rank(const Tensor& t) { return std::max<int64_t>(t.ndim(), 1); }
+int64_t size_along(const Tensor& t, int64_t d) { return t.ndim() ? t.size(d) : 1; }
 
 // PyTorch does not check the shape of an index without elements.
 void check_shapes(const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src,
@@ -66,10 +68,8 @@ void check_shapes(const Tensor& self, int64_t dim, const Tensor& index, const Te
   check(rank(index) == rank(*src), op,
         "(): Index tensor must have the same number of dimensions as src tensor, got ",
         index.sizes(), " and ", src->sizes());
-  check(src->ndim() > 0 || index.numel() == 1, op, "(): Expected index ", index.sizes(),
-        " to be no larger than src ", src->sizes());
-  for (int64_t d = 0; d < index.ndim() && src->ndim(); ++d) {
-    check(index.size(d) <= src->size(d), op, "(): Expected index ", index.sizes(),
+  for (int64_t d = 0; d < rank(index); ++d) {
+    check(size_along(index, d) <= size_along(*src, d), op, "(): Expected index ", index.sizes(),
           " to be no larger than src ", src->sizes(), ": dimension ", d, " is");
   }
 }

@@ -1,0 +1,108 @@
+"""Differences of a statement whose operands differ in the last place, or in the sign of a zero, already.
+
+A rounding error decides what `floor`, a comparison or a root at its branch cut gives, and `x.view(lib.int32)` shows
+it as it is. So a difference counts as that if the other library, given the same bits, computes the same values.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from tests.programs.grammar import Session
+from tests.programs.outcome import (
+    Difference,
+    facts_of_all,
+    fits,
+    flat,
+    kind,
+    near,
+    plain,
+    statements,
+    tolerance_of,
+)
+
+BITS = re.compile(r"\.view\(lib\.u?int\d+\)")
+
+
+def follows_from_rounding(ours: Any, theirs: Any, text: str, difference: Difference) -> bool:
+    """Return True if the statement computes the same from operands that are the same bit for bit.
+
+    Or if it shows the bits of what it has computed itself, which differs in the last place, or is NaN.
+    """
+    parts = statements(text)
+    sessions = Session(ours), Session(theirs)
+    for part in parts[: parts.index(difference.statement)]:
+        for session in sessions:
+            session.run(part)
+    shown = [_numbers(session, _receivers(difference.statement)) for session in sessions]
+    if any(_rounded(*pair) for pair in zip(*shown, strict=True)):
+        return True
+    _copy_bits(*sessions)
+    for session in sessions:
+        session.run(difference.statement)
+    a, b = (facts_of_all(session.lib, session.tensors()) for session in sessions)
+    tolerance = tolerance_of(a)
+    seen = [plain(session.names["seen"]) for session in sessions]
+    return (
+        a.keys() == b.keys()
+        and all(near(a[name]["values"], b[name]["values"], tolerance) for name in a)
+        and near(*seen, tolerance)
+    )
+
+
+def reads_other_bools(ours: Any, text: str, difference: Difference) -> bool:
+    """Return True if a bool tensor shows bytes that are neither 0 nor 1, which C++ leaves undefined."""
+    parts = statements(text)
+    session = Session(ours)
+    for part in parts[: parts.index(difference.statement)]:
+        session.run(part)
+    return any(
+        fits(x, x.untyped_storage().nbytes())
+        and max(flat(x.view(ours.uint8).tolist()), default=0) > 1
+        for x in session.tensors().values()
+        if x.dtype == ours.bool
+    )
+
+
+def _copy_bits(source: Session, target: Session) -> None:
+    """Writes the bytes of every tensor into the other library's, behind the backs of its version counters."""
+    tensors = target.tensors()
+    for name, x in source.tensors().items():
+        ours, theirs = (
+            session.lib.empty(0, dtype=session.lib.uint8).set_(tensor.untyped_storage())
+            for session, tensor in ((source, x), (target, tensors[name]))
+        )
+        if ours.numel():
+            theirs.copy_(target.lib.tensor(ours.tolist(), dtype=target.lib.uint8))
+
+
+def _receivers(statement: str) -> list[str]:
+    """The expressions whose bits a statement shows."""
+    return [
+        ast.unparse(node.func.value)
+        for node in ast.walk(ast.parse(statement))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "view"
+        and BITS.search(ast.unparse(node))
+    ]
+
+
+def _numbers(session: Session, expressions: list[str]) -> list[list[Any]]:
+    """The numbers of each expression that is a floating-point tensor, else none."""
+    values = [session.value(expression) for expression in expressions]
+    return [
+        flat(x.detach().tolist())
+        if isinstance(x, session.lib.Tensor) and kind(x) == "float"
+        else []
+        for x in values
+    ]
+
+
+def _rounded(a: list[Any], b: list[Any]) -> bool:
+    """Return True if numbers are not the same bit for bit, though near, or are NaN."""
+    if repr(a) == repr(b):
+        return "nan" in repr(a)
+    return near(a, b, 1e-2)
