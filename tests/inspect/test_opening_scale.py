@@ -71,7 +71,8 @@ with record(sys.argv[1]):
 def test_memory_of_a_recording_does_not_grow_with_its_length(tmp_path: Path) -> None:
     # Long enough to fill the ring in both.
     shorter, longer = (
-        numbers(RECORD_A_LOOP, tmp_path / f"{count}.uht", str(count)) for count in (240_000, 480_000)
+        numbers(RECORD_A_LOOP, tmp_path / f"{count}.uht", str(count))
+        for count in (240_000, 480_000)
     )
     assert shorter[0] >= 1
     for before, after in zip(shorter[1:], longer[1:], strict=True):
