@@ -29,15 +29,15 @@ BITS = re.compile(r"\.view\(lib\.u?int\d+\)")
 def follows_from_rounding(ours: Any, theirs: Any, text: str, difference: Difference) -> bool:
     """Return True if the statement computes the same from operands that are the same bit for bit.
 
-    Or if it shows the bits of what it has computed itself, which differs in the last place, or is NaN.
+    Or if it shows bits of numbers that differ in the last place, or are NaN.
     """
     parts = statements(text)
     sessions = Session(ours), Session(theirs)
     for part in parts[: parts.index(difference.statement)]:
         for session in sessions:
             session.run(part)
-    shown = [_numbers(session, _receivers(difference.statement)) for session in sessions]
-    if any(_rounded(*pair) for pair in zip(*shown, strict=True)):
+    viewed = [_numbers(session, _receivers(difference.statement)) for session in sessions]
+    if any(_rounded(*pair) for pair in zip(*viewed, strict=True)):
         return True
     _copy_bits(*sessions)
     for session in sessions:
@@ -67,7 +67,7 @@ def reads_other_bools(ours: Any, text: str, difference: Difference) -> bool:
 
 
 def _copy_bits(source: Session, target: Session) -> None:
-    """Writes the bytes of every tensor into the other library's, behind the backs of its version counters."""
+    """Writes the bytes of every tensor into the other library's: its version counters stay."""
     tensors = target.tensors()
     for name, x in source.tensors().items():
         ours, theirs = (

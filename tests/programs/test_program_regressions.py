@@ -727,7 +727,7 @@ ERRORS = {
     "engine.mean(engine.ones(2) * 1j, 0, dtype=engine.complex64, out=engine.zeros(()))": RuntimeError,
     "engine.nanmean(engine.ones(2), 0, out=engine.zeros((), dtype=engine.complex64))": NotImplementedError,
     "engine.nanmean(engine.ones(2), 0, dtype=engine.float32, out=engine.zeros(()).double())": RuntimeError,
-    # It read memory behind the source.
+    # It read memory past the source.
     "engine.zeros(()).scatter_add_(0, engine.tensor(0), engine.zeros(0))": RuntimeError,
     "engine.zeros(1).scatter_(0, engine.tensor(0), engine.zeros(0))": RuntimeError,
     "engine.zeros(()).scatter_reduce_(0, engine.tensor(0), engine.zeros(0), 'sum')": RuntimeError,
