@@ -1,13 +1,19 @@
 """Operators on a device and on the CPU: `python benchmarks/device_operators.py [--device opencl] [--elements 4000000]`.
 
 Both run in turns, so that what else the machine does falls on both. Printed are the least times by the clock, and the
-ratios by the clock and of the processor time of all cores, which other processes disturb less. On a GPU only the rates
-count: those of the operators against that of `copy`, that of `matmul` with UNDERHOOD_CLBLAST=0 against that without.
+ratios by the clock and of the processor time of all cores, which other processes disturb less. On a GPU other figures
+count: the share of the memory's bandwidth, which a copy of bytes by the driver measures, and the product's rate as a
+share of CLBlast's, each measured in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes.util
+import os
+import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -81,6 +87,8 @@ def main() -> None:
     engine.manual_seed(0)
     operands = [engine.randn(arguments.elements) for _ in range(2)]
     moved = [x.to(device) for x in operands]
+    if only != {"matmul"}:
+        full = bandwidth(moved[0], arguments.rounds)
     print(
         f"{opencl.get_device_name(device)}\n{'':10}{'cpu':>10}{device:>12}{'clock':>8}{'cores':>8}"
     )
@@ -96,7 +104,8 @@ def main() -> None:
             arguments.rounds,
         )
         rate = case.passes * 4 * arguments.elements / times[device].wall / 1e9
-        report(name, times, device, f"at most {case.limit}", f"{rate:.1f} GB/s")
+        share = f"{rate:.1f} GB/s, {rate / full:.0%} of a copy of bytes"
+        report(name, times, device, f"at most {case.limit}", share)
     if only and "matmul" not in only:
         return
     a, b = (
@@ -112,6 +121,33 @@ def main() -> None:
         "at most 3",
         f"{2 * arguments.size**3 / times[device].wall / 1e9:.1f} GFLOP/s",
     )
+    if only == {"matmul"}:
+        return
+    if not ctypes.util.find_library("clblast"):
+        print("CLBlast is not installed: nothing to compare the product with")
+        return
+    own, of_clblast = (product_rate(arguments, clblast) for clblast in ("0", "1"))
+    print(
+        f"the product without CLBlast: {own} GFLOP/s, {own / of_clblast:.0%} of CLBlast's {of_clblast}"
+    )
+
+
+def bandwidth(x: engine.Tensor, rounds: int) -> float:
+    """Return the GB/s of the driver's own copy of a tensor's bytes: each is read and written."""
+    y = engine.empty_like(x)
+    spent = min(once(lambda: y.copy_(x), str(x.device)).wall for _ in range(rounds + 3))
+    return 2 * x.nbytes / spent / 1e9
+
+
+def product_rate(arguments: argparse.Namespace, clblast: str) -> float:
+    """Return the GFLOP/s of the product in a process with UNDERHOOD_CLBLAST: 0 is never, 1 on CPUs, too."""
+    command = [sys.executable, __file__, "--only", "matmul", "--device", arguments.device]
+    command += ["--size", str(arguments.size), "--rounds", str(arguments.rounds)]
+    environment = {**os.environ, "UNDERHOOD_CLBLAST": clblast}
+    text = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    match = re.search(r"([\d.]+) GFLOP/s", text.stdout)
+    assert match, text.stdout
+    return float(match[1])
 
 
 def report(name: str, times: dict[str, Time], device: str, limit: str, rate: str) -> None:

@@ -169,6 +169,9 @@ class _CurrentDevices(threading.local):
 current_devices = _CurrentDevices()
 
 
+_LAST_INDEX = 127  # of the byte that the core has for it
+
+
 class device:
     """The device of a tensor's memory: `cpu`, `meta` for tensors without memory, or the name of a backend.
 
@@ -198,6 +201,12 @@ class device:
             raise RuntimeError(f"device: {type!r} has an index already, got index={index} as well")
         self.type = name
         self.index = int(number) if colon else index
+        if self.index is not None and self.index < 0:
+            raise RuntimeError("Device index must not be negative")
+        if self.index is not None and self.index > _LAST_INDEX:
+            raise RuntimeError(
+                f"device: expected an index of 0 to {_LAST_INDEX}, got {name}:{self.index}"
+            )
 
     @property
     def code(self) -> int:

@@ -204,6 +204,8 @@ class Tensor(_Base):
 
     def _to_device(self, type: str, index: Any, non_blocking: bool, format_: Any) -> Tensor:
         target = device(type, index) if index is None or isinstance(index, int) else device(index)
+        if target.type != device(type).type:
+            raise RuntimeError(f"Invalid device, must be {type} device")
         return self.to(target, non_blocking=non_blocking, memory_format=format_)
 
     def is_nonzero(self) -> bool:

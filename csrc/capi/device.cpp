@@ -118,6 +118,37 @@ int uh_device_synchronize(int64_t device) {
   });
 }
 
+int uh_device_idle(int64_t device) {
+  return guard(-1, [&] {
+    const auto idle = backend_at(device).idle;
+    return static_cast<int>(!idle || idle(Device::of_code(device)));
+  });
+}
+
+uh_device_event uh_device_mark(int64_t device) {
+  return guard(uh_device_event(0), [&] {
+    const auto mark = backend_at(device).mark;
+    check(mark, "device: ", name(Device::of_code(device)), " has no events");
+    return reinterpret_cast<uh_device_event>(mark(Device::of_code(device)).release());
+  });
+}
+
+void uh_device_event_release(uh_device_event event) { delete reinterpret_cast<DeviceEvent*>(event); }
+
+int uh_device_event_reached(uh_device_event event) {
+  return guard(-1, [&] {
+    return static_cast<int>(reinterpret_cast<DeviceEvent*>(event)->reached());
+  });
+}
+
+int uh_device_event_wait(uh_device_event event) {
+  return done([&] { reinterpret_cast<DeviceEvent*>(event)->wait(); });
+}
+
+int64_t uh_device_event_time(uh_device_event event) {
+  return guard(int64_t{-1}, [&] { return reinterpret_cast<DeviceEvent*>(event)->time(); });
+}
+
 int64_t uh_device_waits(int type) {
   return guard(int64_t{-1}, [&] {
     const auto waits = backend_of(static_cast<DeviceType>(type)).waits;

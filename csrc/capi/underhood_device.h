@@ -31,6 +31,21 @@ const char* uh_device_absence(int type);
 const char* uh_device_title(int64_t device);
 /* Waits until the device has finished all of its work. */
 int uh_device_synchronize(int64_t device);
+/* 1 if it has finished all of its work; -1 on failure. */
+int uh_device_idle(int64_t device);
+
+typedef uint64_t uh_device_event; /* a point in a device's queue; 0 = none */
+
+/* Marks the end of what the device has been given. 0 on failure. */
+uh_device_event uh_device_mark(int64_t device);
+void uh_device_event_release(uh_device_event event);
+/* 1 if the device has reached it; -1 on failure. */
+int uh_device_event_reached(uh_device_event event);
+/* Waits until the device has reached it. */
+int uh_device_event_wait(uh_device_event event);
+/* The nanosecond of the device's clock at which it was reached; -1 on failure. */
+int64_t uh_device_event_time(uh_device_event event);
+
 /* The number of times that the host has waited for devices of the type. */
 int64_t uh_device_waits(int type);
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,16 @@
 #include "memory/allocator.h"
 
 namespace uh {
+
+// A point in a device's queue: the end of what the device had been given when it was marked.
+class DeviceEvent {
+ public:
+  virtual ~DeviceEvent() = default;
+  virtual bool reached() = 0;
+  virtual void wait() = 0;
+  // The nanosecond of the device's clock at which it was reached.
+  virtual int64_t time() = 0;
+};
 
 struct DeviceBackend {
   const char* name = nullptr;  // "opencl"; outlives the process
@@ -31,6 +42,8 @@ struct DeviceBackend {
   std::string (*absence)() = nullptr;             // why there is no device
   std::string (*title)(Device device) = nullptr;  // the manufacturer's name of the device
   void (*synchronize)(Device device) = nullptr;   // waits until all of its work is done
+  std::unique_ptr<DeviceEvent> (*mark)(Device device) = nullptr;
+  bool (*idle)(Device device) = nullptr;  // all of its work is done
   // Synchronises all devices in use and ignores failures: called when a recording ends.
   void (*settle)() = nullptr;
   int64_t (*waits)() = nullptr;  // how often the host has waited for a device

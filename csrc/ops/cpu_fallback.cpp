@@ -113,11 +113,11 @@ void cpu_fallback(OperatorInfo& op, Key key, Stack& stack) {
   const FunctionSchema& schema = op.schema();
   check_kind(!schema.is_view(), ErrorKind::kNotImplemented, op.full_name(), ": ", name(key),
              " has no kernel for it, and a view cannot be computed on the CPU");
-  count_cpu_fallback(op.qualified_name());
   const size_t base = stack.size() - schema.arguments.size();
   HostArguments arguments(op, key);
   Stack host;
   for (size_t i = base; i < stack.size(); ++i) host.push_back(arguments.to_host(stack[i]));
+  count_cpu_fallback(op.qualified_name());  // not of calls that are refused
   const Stack arguments_on_host(host);
   {
     const BelowAutograd below;

@@ -37,6 +37,13 @@ from engine.absent_device import (
     needs_device,
 )
 from engine.cuda import amp as amp
+from engine.cuda import graphs as graphs
+from engine.cuda import nvtx as nvtx
+from engine.cuda.graphs import CUDAGraph as CUDAGraph
+from engine.cuda.graphs import graph as graph
+from engine.cuda.graphs import graph_pool_handle as graph_pool_handle
+from engine.cuda.graphs import is_current_stream_capturing as is_current_stream_capturing
+from engine.cuda.graphs import make_graphed_callables as make_graphed_callables
 
 _MESSAGE = "Torch not compiled with CUDA enabled"
 
@@ -124,6 +131,10 @@ mem_get_info = _needs_device("mem_get_info")
 memory_summary = _needs_device("memory_summary")
 reset_peak_memory_stats = _needs_device("reset_peak_memory_stats")
 reset_max_memory_allocated = _needs_device("reset_max_memory_allocated")
+reset_max_memory_cached = _needs_device("reset_max_memory_cached")
+get_per_process_memory_fraction = _needs_device("get_per_process_memory_fraction")
+set_per_process_memory_fraction = _needs_device("set_per_process_memory_fraction")
+can_device_access_peer = _needs_device("can_device_access_peer")
 synchronize = _needs_device("synchronize")
 
 
@@ -161,8 +172,8 @@ class Event:
         raise RuntimeError("torch.cuda.Event requires CUDA support")
 
 
-class stream:
-    """A context that selects a Stream; `stream(None)` does nothing."""
+class StreamContext:
+    """A context that selects a Stream; None does nothing."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -172,6 +183,15 @@ class stream:
 
     def __exit__(self, *exception: object) -> None:
         return None
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """Return a context that selects a Stream; `stream(None)` does nothing."""
+    return StreamContext(stream)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Select a Stream; None does nothing."""
 
 
 def __getattr__(name: str) -> Any:

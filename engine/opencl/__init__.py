@@ -25,11 +25,13 @@ from engine.opencl.devices import synchronize as synchronize
 from engine.opencl.fallback import fallback_counts as fallback_counts
 from engine.opencl.fallback import reset_fallback_counts as reset_fallback_counts
 from engine.opencl.memory import empty_cache as empty_cache
+from engine.opencl.memory import get_per_process_memory_fraction as get_per_process_memory_fraction
 from engine.opencl.memory import max_memory_allocated as max_memory_allocated
 from engine.opencl.memory import mem_get_info as mem_get_info
 from engine.opencl.memory import memory_allocated as memory_allocated
 from engine.opencl.memory import memory_reserved as memory_reserved
 from engine.opencl.memory import memory_stats as memory_stats
+from engine.opencl.memory import memory_stats_as_nested_dict as memory_stats_as_nested_dict
 from engine.opencl.memory import memory_summary as memory_summary
 from engine.opencl.memory import reset_peak_memory_stats as reset_peak_memory_stats
 from engine.opencl.memory import (
@@ -62,6 +64,12 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     """Return (0, 0), lower than all of CUDA's: programs that ask use nothing special then."""
     _index_of(device)
     return 0, 0
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Return False: copies between two devices go through the host."""
+    _index_of(device), _index_of(peer_device)
+    return False
 
 
 def ipc_collect() -> None:

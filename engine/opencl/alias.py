@@ -10,7 +10,7 @@ def alias_cuda() -> None:
     """Make "cuda" another name of "opencl" from here on: `device("cuda")`, `x.cuda()`, `engine.cuda`.
 
     Call it before the program looks for a device. The tensors' device is still called "opencl": that is where they
-    are. A stream is the device's one queue; graphs and NCCL have no counterpart here and raise as before.
+    are. A stream is the device's one queue, ranges of `cuda.nvtx` are recorded, and graphs are refused.
     Raises: RuntimeError without a device.
     """
     devices.init()
@@ -21,4 +21,7 @@ def alias_cuda() -> None:
         if hasattr(cuda, name) and not name.startswith("__") and name != "annotations":
             setattr(cuda, name, member)
     cuda.is_initialized = devices.is_available
-    cuda.max_memory_reserved = cuda.memory_reserved
+    for name in ("max_memory_reserved", "memory_cached", "max_memory_cached"):
+        setattr(cuda, name, opencl.memory_reserved)
+    for name in ("reset_max_memory_allocated", "reset_max_memory_cached"):
+        setattr(cuda, name, opencl.reset_peak_memory_stats)

@@ -9,6 +9,8 @@ from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.opencl.devices import code_of, get_device_name
 
+_fractions: dict[int, float] = {}  # by the device's code
+
 
 def statistics(device: Any) -> Any:
     """Return the C structure of a device's counters, `uh_device_memory`."""
@@ -60,6 +62,18 @@ def memory_stats(device: Any = None) -> OrderedDict[str, int]:
     )
 
 
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """Return the same counters as dictionaries: `stats["allocated_bytes"]["all"]["peak"]`."""
+    nested: dict[str, Any] = {}
+    for name, count in memory_stats(device).items():
+        *path, last = name.split(".")
+        level = nested
+        for each in path:
+            level = level.setdefault(each, {})
+        level[last] = count
+    return nested
+
+
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     """Return the counters as text, a line each."""
     memory = statistics(device)
@@ -100,3 +114,9 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
     code = code_of(device)
     if lib.uh_device_set_memory_limit(code, int(fraction * statistics(device).total)):
         raise_last()
+    _fractions[code] = fraction
+
+
+def get_per_process_memory_fraction(device: Any = None) -> float:
+    """Return the share of a device's memory that this process may use: 1.0 unless it was set."""
+    return _fractions.get(code_of(device), 1.0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from engine import dtypes
+from engine._native import lib
+from engine._native.errors import raise_last
 from engine.opencl import devices
 
 
 class Event:
-    """A point in the queue of a device. With `enable_timing`, `record` waits for it and reads the clock."""
+    """A point in the queue of a device. With `enable_timing` it has the time at which the device reached it."""
 
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
@@ -18,38 +19,59 @@ class Event:
         if interprocess:
             raise NotImplementedError("opencl.Event: events of other processes are not supported")
         self.enable_timing, self.blocking = enable_timing, blocking
-        self._device: dtypes.device | None = None
-        self._time = 0.0
+        self.device: dtypes.device | None = None  # where it was recorded
+        self._mark = 0
+
+    def __del__(self, _release: Any = lib.uh_device_event_release) -> None:
+        if getattr(self, "_mark", 0):
+            _release(self._mark)
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark the end of what has been enqueued."""
-        self._device = (stream or current_stream()).device
-        if self.enable_timing:
-            devices.synchronize(self._device)
-            self._time = time.perf_counter()
+        """Mark the end of what has been enqueued; nothing is waited for."""
+        device = (stream or current_stream()).device
+        mark = lib.uh_device_mark(device.code) or raise_last()
+        if self._mark:
+            lib.uh_device_event_release(self._mark)
+        self.device, self._mark = device, mark
 
     def synchronize(self) -> None:
-        """Wait for what was enqueued before `record`, and for what followed: the queue has one end."""
-        if self._device is not None:
-            devices.synchronize(self._device)
+        """Wait until the device has reached it. One that was not recorded is not waited for."""
+        if self._mark and lib.uh_device_event_wait(self._mark):
+            raise_last()
 
     def query(self) -> bool:
-        """Return True, after waiting for the device."""
-        self.synchronize()
-        return True
+        """Return whether the device has reached it."""
+        reached = lib.uh_device_event_reached(self._mark) if self._mark else 1
+        return reached == 1 if reached >= 0 else raise_last()
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Make a stream continue after this event: its own device runs in order, others are waited for."""
-        if self._device != (stream or current_stream()).device:
+        """Make a stream continue after this event: its own device runs in order, for another's the host waits."""
+        if self.device != (stream or current_stream()).device:
             self.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Return the milliseconds from this event to another. Raises: RuntimeError for events without times."""
+        """Return the milliseconds of the device from this event to another.
+
+        Raises: ValueError for events without times, or of two devices; RuntimeError before the device has reached
+        them.
+        """
         if not (self.enable_timing and end_event.enable_timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
-        if self._device is None or end_event._device is None:
+        if self.device is None or end_event.device is None:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
-        return (end_event._time - self._time) * 1e3
+        if self.device != end_event.device:
+            raise ValueError(
+                f"elapsed_time: the events are of {self.device} and {end_event.device}, which have their own clocks"
+            )
+        return (end_event._time() - self._time()) / 1e6
+
+    def _time(self) -> int:
+        if not self.query():
+            raise RuntimeError(
+                f"elapsed_time: {self.device} has not reached the event yet; call its synchronize() first"
+            )
+        time = int(lib.uh_device_event_time(self._mark))
+        return time if time >= 0 else raise_last()
 
 
 class Stream:
@@ -75,9 +97,9 @@ class Stream:
         devices.synchronize(self.device)
 
     def query(self) -> bool:
-        """Return True, after waiting for the device."""
-        self.synchronize()
-        return True
+        """Return whether the device has run all that was enqueued."""
+        idle = lib.uh_device_idle(self.device.code)
+        return idle == 1 if idle >= 0 else raise_last()
 
     def record_event(self, event: Event | None = None) -> Event:
         """Record an event, a new one by default, and return it."""

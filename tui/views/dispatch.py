@@ -47,6 +47,7 @@ HELP = {
     "is faster than a call of OpenBLAS. The last dimension is summed over.",
     "bytes a step": "The distance in each operand of one step along the dimension. 0: the same element again.",
     "x86-64-v2, v3, v4": "Sets of instructions: with vectors of 16, 32 (AVX2) and 64 bytes (AVX-512).",
+    "fused group": "Operators that the compiler made one kernel of; the fused view shows its steps.",
     "enqueued": "The kernels and copies that this call put into a device's queue; the device runs them later.",
     "kernel": "The source of such a kernel, which the device's driver compiled at run time.",
     "inside": "The calls inside this one; a composite operator consists only of such calls.",
@@ -76,6 +77,10 @@ class DispatchView(View):
     def draw(self, model: DispatchModel, context: DrawContext) -> Picture:
         """Draw from the top: the call, its arguments, the table of keys, result, loop, calls inside, origin."""
         width = context.width
+        if model.group:
+            lines = [*_group(model, context), (), *_commands(model, context)]
+            lines += _kernels(model, context)
+            return Picture.of([_clipped(line, context) for line in lines], width)
         if not model.call:
             return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
         lines: list[Line] = [_head(model, context)]
@@ -301,6 +306,14 @@ def _plan(plan: PlanRow, context: DrawContext) -> list[Line]:
 
 
 # On a device
+
+
+def _group(model: DispatchModel, context: DrawContext) -> list[Line]:
+    about = "The compiler made one kernel of several operators, so the dispatcher was not asked."
+    return [
+        (Span(" fused group", "head"), Span(f"  {model.group}", "op")),
+        *wrapped(about, context.width - 2, "dim", 1),
+    ]
 
 
 def _commands(model: DispatchModel, context: DrawContext) -> list[Line]:

@@ -31,6 +31,7 @@ HELP = {
     "◎": "The device is doing it at this moment.",
     "pinned": "The bytes of the host are in pinned memory: the device copies by itself, and the host may continue.",
     "pageable": "They are not: the host waits, or the bytes are first copied to where they may stay.",
+    "new buffer": "The first byte of a new buffer was written, so that one without memory fails at once.",
     "after": "How long the command was in the queue before the device began.",
     "waits": "The host stands still until the device has come so far.",
     ",": "Between thousands.",
@@ -189,9 +190,8 @@ def _command(grid: Grid, y: int, row: CommandRow, target: Target) -> None:
     if is_kernel:
         text = items_text(row.items, glyphs)
     else:
-        memory = (
-            "" if row.kind == "device to device" else ", pinned" if row.pinned else ", pageable"
-        )
+        of_host = row.kind in ("host to device", "device to host")
+        memory = (", pinned" if row.pinned else ", pageable") if of_host else ""
         text = f"{bytes_text(row.bytes)}{memory}"
     x = grid.put(x + 1, y, fit(text, 24, glyphs.ellipsis), "dim" if later else "number", target)
     if row.duration_ns:

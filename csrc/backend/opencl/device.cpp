@@ -26,6 +26,8 @@ void register_opencl() {
        .absence = opencl::absence,
        .title = [](Device device) { return device_of(device).title; },
        .synchronize = [](Device device) { device_of(device).queue.finish("synchronize"); },
+       .mark = [](Device device) { return device_of(device).queue.mark(); },
+       .idle = [](Device device) { return device_of(device).queue.pending() == 0; },
        .settle = opencl::settle,
        .waits = opencl::host_waits,
        .empty_cache = [](Device device) { device_of(device).memory.empty_cache(); },

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <tuple>
 
+#include "backend/opencl/platform.h"
+
 namespace uh::opencl {
 namespace {
 
@@ -35,6 +37,7 @@ std::string in_units(size_t bytes) {
 
 void* BlockCache::raw_allocate(size_t bytes) {
   if (bytes == 0) return nullptr;
+  check_not_forked();
   const size_t size = block_size(bytes);
   const std::lock_guard guard(lock_);
   void* address = take(size);
@@ -97,7 +100,7 @@ cl_mem DeviceMemory::new_buffer(size_t bytes) {
   if (status != kSuccess) return nullptr;
   // Drivers find the memory when a buffer is first used: that is to fail here, and not in a kernel.
   static constexpr char kZero = 0;
-  const Command command{.kind = CommandKind::kWrite, .name = "a new buffer", .bytes = 1};
+  const Command command{.kind = CommandKind::kNewBuffer, .name = "a new buffer", .bytes = 1};
   try {
     queue_.add(command, [&](cl_event* event) {
       return api().EnqueueWriteBuffer(queue_.handle(), buffer, 0, bytes - 1, 1, &kZero, 0, nullptr,

@@ -125,19 +125,25 @@ std::string absence() { return platform().absence; }
 void settle() {
   if (!g_asked.load()) return;
   Platform& all = platform();
-  if (all.process != getpid()) return;
+  if (is_forked()) return;
   const std::lock_guard guard(all.lock);
   for (OpenclDevice* device : all.opened) {
     if (device) device->queue.settle();
   }
 }
 
+bool is_forked() { return platform().process != getpid(); }
+
+void check_not_forked() {
+  check(!is_forked(),
+        "opencl: this process was forked from one that uses OpenCL, and drivers do not survive "
+        "that; start it with the method 'spawn'");
+}
+
 OpenclDevice& device_of(Device device) {
   Platform& all = platform();
   check(all.absence.empty(), "opencl: ", all.absence);
-  check(all.process == getpid(),
-        "opencl: this process was forked from one that uses OpenCL, and drivers do not survive "
-        "that; start it with the method 'spawn'");
+  check_not_forked();
   const auto index = static_cast<size_t>(std::max<int8_t>(device.index, 0));
   check(index < all.matches.size(), "device: there is no ", name(device),
         "; the number of opencl devices is ", all.matches.size());

@@ -41,7 +41,10 @@ int device_count();
 std::string absence();
 // Waits until every device that has been used is idle; what failed is reported by the next call.
 void settle();
-// Throws if there is no such device, and in a child of fork(): a driver does not survive that.
+// Throws in a child of fork(): a driver does not survive that, and its locks may be held for ever.
+void check_not_forked();
+bool is_forked();
+// Throws if there is no such device, and in a child of fork().
 OpenclDevice& device_of(Device device);
 
 }  // namespace uh::opencl

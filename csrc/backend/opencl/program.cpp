@@ -77,6 +77,8 @@ std::string cache_folder() {
 }
 
 cl_program Programs::from_binary(const std::string& key, const std::string& path) {
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(path, failure)) return nullptr;
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return nullptr;
   const std::string file{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};

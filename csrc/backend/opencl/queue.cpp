@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "backend/opencl/platform.h"
 #include "base/json.h"
 #include "events/recorder.h"
 #include "tensor/call_scope.h"
@@ -23,6 +24,7 @@ const char* kind_name(CommandKind kind) {
     case CommandKind::kWrite: return "host to device";
     case CommandKind::kRead: return "device to host";
     case CommandKind::kCopy: return "device to device";
+    case CommandKind::kNewBuffer: return "new buffer";
   }
   return "";
 }
@@ -49,6 +51,41 @@ int64_t record_command(Device device, const Command& command) {
                     text.data(), text.size());
   return number;
 }
+
+class Mark final : public DeviceEvent {
+ public:
+  Mark(Queue& queue, cl_event event) : queue_(queue), event_(event) {}
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+  ~Mark() override {
+    if (!is_forked()) api().ReleaseEvent(event_);
+  }
+
+  bool reached() override {
+    check_not_forked();
+    cl_int status = kComplete;
+    check_status(api().GetEventInfo(event_, kEventStatus, sizeof status, &status, nullptr),
+                 name(queue_.device()), ": asking for an event");
+    if (status > kComplete) return false;
+    queue_.check_failures();
+    return true;
+  }
+  void wait() override {
+    if (!reached()) queue_.wait(event_, "an event");
+    queue_.check_failures();
+  }
+  int64_t time() override {
+    check_not_forked();
+    int64_t end = 0;
+    check_status(api().GetEventProfilingInfo(event_, kProfilingQueued + 3, sizeof end, &end, nullptr),
+                 name(queue_.device()), ": the time of an event");
+    return end;
+  }
+
+ private:
+  Queue& queue_;
+  const cl_event event_;
+};
 
 }  // namespace
 
@@ -175,6 +212,20 @@ void Queue::settle() {
   }
   const std::lock_guard guard(lock_);
   forget_completed();
+}
+
+std::unique_ptr<DeviceEvent> Queue::mark() {
+  const std::lock_guard guard(lock_);
+  before_command();
+  const uint64_t before = clock_ns();
+  cl_event event = nullptr;
+  check_status(api().EnqueueMarkerWithWaitList(handle_, 0, nullptr, &event), name(device_),
+               ": marking the end of the queue");
+  api().RetainEvent(event);
+  auto mark = std::make_unique<Mark>(*this, event);
+  pending_.push_back({event, "an event", 0, before, clock_ns(), {}});
+  check_status(api().Flush(handle_), name(device_), ": submitting an event");
+  return mark;
 }
 
 size_t Queue::pending() {

@@ -16,10 +16,11 @@
 
 #include "backend/opencl/api.h"
 #include "base/device.h"
+#include "memory/device_registry.h"
 
 namespace uh::opencl {
 
-enum class CommandKind : int8_t { kKernel, kWrite, kRead, kCopy };
+enum class CommandKind : int8_t { kKernel, kWrite, kRead, kCopy, kNewBuffer };
 
 // A description of a command, for errors and for the recorder.
 struct Command {
@@ -73,6 +74,8 @@ class Queue {
   void settle();
   // The same for one event (which the caller owns).
   void wait(cl_event event, const char* reason);
+  // Marks the end of what has been enqueued. The queue outlives the event.
+  std::unique_ptr<DeviceEvent> mark();
   // The commands that are not over yet.
   size_t pending();
 
@@ -80,7 +83,7 @@ class Queue {
   struct Pending {
     cl_event event;
     const char* name;
-    int64_t number;   // of the command in the recording, or 0
+    int64_t number;   // of the command in the recording, or 0: it is not recorded
     uint64_t before;  // the host's clock around the call that enqueued it
     uint64_t after;
     std::unique_ptr<std::byte[]> bytes;

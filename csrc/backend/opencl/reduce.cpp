@@ -344,10 +344,6 @@ void mean_and_variance(const Tensor& self, const Dims& dims, const Tensor& varia
   run_fold({"mean and variance", "FOLD_MOMENTS", self.dtype(), {}, 0}, self, dims, variance, mean);
 }
 
-void fold(const char* op, const Tensor& self, const Dims& dims, const Tensor& result) {
-  run_fold({op, kind_of(op), self.dtype(), {}}, self, dims, result);
-}
-
 void sum_over(const Tensor& self, const Dims& dims, const Tensor& result) {
   run_fold({"sum", "FOLD_SUM", result.dtype(), {}}, self, dims, result);
 }

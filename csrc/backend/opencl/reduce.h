@@ -12,9 +12,6 @@ void mean_and_variance(const Tensor& self, const Dims& dims, const Tensor& varia
 // The sum over `dims`.
 void sum_over(const Tensor& self, const Dims& dims, const Tensor& result);
 
-// Folds floats as the operator `op` does ("sum", "amax": those with the yaml key `fold`).
-void fold(const char* op, const Tensor& self, const Dims& dims, const Tensor& result);
-
 // Registers the kernels.
 void register_reductions();
 

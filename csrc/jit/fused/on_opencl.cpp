@@ -9,7 +9,7 @@
 
 #include "backend/opencl/copy.h"
 #include "backend/opencl/pointwise.h"
-#include "backend/opencl/reduce.h"
+#include "backend/opencl/rows.h"
 
 namespace uh::jit::fused {
 namespace {
@@ -72,6 +72,8 @@ class Printer {
       body += "  const " + type(step.result) + " " + word(step.result) + " = " +
               rounded(item(step.result).kind.dtype, *value) + ";\n";
     }
+    for (const Output& output : p_.outputs)
+      if (output.fold) text.name += std::string("_") + output.reduction->name;
     std::string parameters;
     const auto add = [&](const std::string& parameter) {
       parameters += (parameters.empty() ? "" : ", ") + parameter;
@@ -220,12 +222,7 @@ void run_on_opencl(const FusedKernel& program, const Dims& sizes, std::span<cons
   const OpenclText* const text = program.opencl_text(device);
   check_kind(text != nullptr, ErrorKind::kNotImplemented, "FusedKernel: ", name(device),
              " does not compute every step");
-  std::vector<Tensor> results, operands;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Output& output = program.outputs[i];
-    results.push_back(output.fold ? empty(sizes, program.kind(output.item).dtype, device)
-                                  : outputs[i]);
-  }
+  std::vector<Tensor> operands;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (program.items[static_cast<size_t>(program.inputs[i])].last_use >= 0)
       operands.push_back(inputs[i]);
@@ -236,22 +233,32 @@ void run_on_opencl(const FusedKernel& program, const Dims& sizes, std::span<cons
       values.push_back(
           opencl::number_of(number.dtype, numbers[static_cast<size_t>(number.launch_index)]));
   }
-  opencl::run_elementwise({.operation = text,
-                           .compute = program.kind(program.outputs[0].item).dtype,
-                           .make = make,
-                           .context = text,
-                           .results = results,
-                           .operands = operands,
-                           .numbers = values,
-                           .order = {}});
-  Dims folded;
-  const int64_t ndim = static_cast<int64_t>(sizes.size());
-  const int64_t dims = program.reduced_dims == Builder::kAllDims ? ndim : program.reduced_dims;
-  for (int64_t d = ndim - dims; d < ndim; ++d) folded.push_back(d);
+  if (!program.reduces()) {
+    opencl::run_elementwise({.operation = text,
+                             .compute = program.kind(program.outputs[0].item).dtype,
+                             .make = make,
+                             .context = text,
+                             .results = outputs,
+                             .operands = operands,
+                             .numbers = values,
+                             .order = {}});
+    return;
+  }
+  std::vector<opencl::RowResult> results;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];
-    if (output.fold) opencl::fold(output.reduction->name, results[i], folded, outputs[i]);
+    results.push_back({outputs[i], program.kind(output.item).dtype,
+                       output.fold ? output.reduction->name : nullptr});
   }
+  const bool all = program.reduced_dims == Builder::kAllDims;
+  opencl::run_rows({.operation = text,
+                    .make = make,
+                    .context = text,
+                    .sizes = sizes,
+                    .folded = all ? sizes.size() : static_cast<size_t>(program.reduced_dims),
+                    .results = results,
+                    .operands = operands,
+                    .numbers = values});
 }
 
 }  // namespace uh::jit::fused

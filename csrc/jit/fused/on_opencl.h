@@ -2,7 +2,8 @@
 //
 // Each step is a function in OpenCL C, printed from the same expression as the operator's own
 // kernel; results stay in registers, and 16-bit floats are rounded at every step as in eager mode.
-// Reductions at the end of a program are folds over the kernel's output.
+// Reductions at the end of a program are part of the kernel; those of a few long rows, which it
+// folds in slices, are merged by a second one.
 #pragma once
 
 #include "jit/fused/iteration_space.h"

@@ -50,7 +50,8 @@ class CommandFact(Fact):
     id: int
     call: int
     device: str
-    kind: str  # kernel, host to device, device to host, device to device
+    # kernel, host to device, device to host, device to device; new buffer: its first byte was written
+    kind: str
     name: str
     bytes: int
     pinned: bool  # the host's memory of a copy

@@ -1,7 +1,8 @@
 """One operator call as the dispatcher sees it: keys, hops, kernels, the loop, and the declaration.
 
 The call is the selected one, else the running one, else the program's newest. All data was recorded:
-a tensor's keys with the tensor, the union with each hop, the loop by the kernel.
+a tensor's keys with the tensor, the union with each hop, the loop by the kernel. A fused group of the compiler
+runs without the dispatcher: where a device ran one after that call, its kernel is shown instead.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from engine.inspect.models._declaration import UNKNOWN, Origin, origin, origin_o
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
+    from engine.inspect.history.facts import CommandFact
     from engine.inspect.selection import Selection
 
 MAX_CALLS = 200  # rows of the tree of calls, and neighbours of the call
@@ -139,9 +141,10 @@ class DeviceCommand:
 
 @dataclass(frozen=True, slots=True)
 class DispatchModel:
-    """Everything the dispatch view shows. `call` 0: nothing was called, and `why`."""
+    """Everything the dispatch view shows. `call` 0: nothing was called, and `why`; or a fused group ran."""
 
     why: str = ""
+    group: str = ""  # the name of a fused group's kernel; then there are only commands
     call: int = 0
     name: str = ""
     schema: str = ""
@@ -173,6 +176,9 @@ class DispatchModel:
 def project(history: History, moment: int, selection: Selection) -> DispatchModel:
     """Describe the chosen call; parts after `moment` are marked as not done."""
     call = chosen_call(history, moment, selection)
+    commands = () if selection.call is not None else _fused(history, call, moment)
+    if commands:
+        return DispatchModel(group=commands[0].name, commands=commands)
     if call is None:
         return DispatchModel(why="No operator was called up to this moment: step forward.")
     until = ended(history, call)
@@ -317,22 +323,42 @@ def _plans(history: History, call: Any, moment: int) -> tuple[PlanRow, ...]:
 
 
 def _commands(history: History, call: Any, moment: int) -> tuple[DeviceCommand, ...]:
-    return tuple(
-        DeviceCommand(
-            moment=fact.since,
-            device=fact.device,
-            kind=fact.kind,
-            name=fact.name,
-            bytes=fact.bytes,
-            pinned=fact.pinned,
-            items=fact.items,
-            group=fact.group,
-            duration_ns=fact.ended - fact.started,
-            time=duration(fact.ended - fact.started) if fact.ended else "",
-            source=tuple(history.program_source(fact.program).splitlines()),
-            done=fact.since <= moment,
-        )
-        for fact in history.commands_of(call.id)[:MAX_COMMANDS]
+    facts = history.commands_of(call.id)[:MAX_COMMANDS]
+    return tuple(_command(history, fact, moment) for fact in facts)
+
+
+def _fused(history: History, call: Any, moment: int) -> tuple[DeviceCommand, ...]:
+    """The commands of the newest launch of a fused group on a device, unless the call is newer."""
+    table, launches = history.tables.commands, history.jit.tables.launches
+    newest = table.started_by(moment) - 1
+    if newest < 0 or not len(launches) or int(table.call[newest]):
+        return ()
+    since = int(table.since[newest])
+    if call is not None and int(call.since) > since:
+        return ()
+    launch = launches.started_by(since)  # recorded after its commands
+    if launch == len(launches):
+        return ()
+    first = table.started_by(int(launches.since[launch - 1])) if launch else 0
+    last = table.started_by(int(launches.since[launch]))
+    facts = [history.command(row) for row in range(max(first, last - MAX_COMMANDS), last)]
+    return tuple(_command(history, fact, moment) for fact in facts if not fact.call)
+
+
+def _command(history: History, fact: CommandFact, moment: int) -> DeviceCommand:
+    return DeviceCommand(
+        moment=fact.since,
+        device=fact.device,
+        kind=fact.kind,
+        name=fact.name,
+        bytes=fact.bytes,
+        pinned=fact.pinned,
+        items=fact.items,
+        group=fact.group,
+        duration_ns=fact.ended - fact.started,
+        time=duration(fact.ended - fact.started) if fact.ended else "",
+        source=tuple(history.program_source(fact.program).splitlines()),
+        done=fact.since <= moment,
     )
 
 

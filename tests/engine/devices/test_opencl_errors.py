@@ -59,7 +59,15 @@ def test_code_of_the_host_that_reads_a_tensor_of_the_device_is_told():
 
 
 @needs_opencl
+def test_a_driver_without_devices(tmp_path):
+    text = "import engine\ntry: engine.ones(2).to('opencl')\nexcept RuntimeError as e: print(e)"
+    result = run_program(text, OCL_ICD_VENDORS=str(tmp_path))
+    assert "found no device: no driver is installed for one" in result.stdout
+
+
+@needs_opencl
 def test_a_forked_process_is_told():
+    """Before it asks the driver, whose locks may have been held by one of its threads."""
     text = """
 import engine, os
 x = engine.ones(2).to("opencl")
@@ -143,4 +151,10 @@ def test_kernels_are_stored_and_damaged_files_replaced(tmp_path):
     assert run_program(text, UNDERHOOD_OPENCL_CACHE=str(tmp_path)).stdout == "[1.0, 4.0, 7.0]\n"
     assert all(path.stat().st_size > 100 for path in stored)
     assert not [path for path in tmp_path.iterdir() if path not in stored]
+    for path in stored:
+        path.unlink()
+        path.mkdir()
+    assert run_program(text, UNDERHOOD_OPENCL_CACHE=str(tmp_path)).stdout == "[1.0, 4.0, 7.0]\n"
+    not_a_folder = str(FOLDER / "failing_opencl.c")
+    assert run_program(text, UNDERHOOD_OPENCL_CACHE=not_a_folder).stdout == "[1.0, 4.0, 7.0]\n"
     assert os.environ.get("UNDERHOOD_OPENCL_CACHE") != str(tmp_path)

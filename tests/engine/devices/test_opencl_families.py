@@ -275,6 +275,18 @@ def test_most_operators_have_kernels() -> None:
     assert len(computed) >= 900, len(computed)
 
 
+@pytest.mark.parametrize("as_tensors", [False, True])
+def test_ctc_loss_has_lengths_on_any_device(as_tensors: bool) -> None:
+    scores = normal(5, 2, 3).log_softmax(2)
+    targets, steps, lengths = engine.tensor([[1, 1], [2, 0]]), [5, 4], [2, 1]
+    expected = F.ctc_loss(scores, targets, steps, lengths)
+    if as_tensors:
+        steps, lengths = (engine.tensor(each).to("opencl") for each in (steps, lengths))
+    loss = F.ctc_loss(scores.to("opencl"), targets.to("opencl"), steps, lengths)
+    assert loss.is_opencl
+    assert loss.item() == pytest.approx(expected.item())
+
+
 @pytest.mark.parametrize("dims", [(-1,), (0, -1), (1, 0)])
 def test_flip_counts_dimensions_from_the_end(dims: tuple[int, ...]) -> None:
     x = engine.arange(6.0).reshape(2, 3)

@@ -14,7 +14,7 @@ from engine.inspect.history import History
 from engine.inspect.recorder import record
 from engine.inspect.selection import Selection
 from engine.inspect.trace import TraceReader
-from tests.engine.devices.opencl_tools import needs_opencl
+from tests.engine.devices.opencl_tools import needs_opencl, run_program
 from tui.views import DrawContext, view
 
 pytestmark = needs_opencl
@@ -44,6 +44,11 @@ def total(x: engine.Tensor, y: engine.Tensor) -> tuple[engine.Tensor, engine.Ten
     return z.sum(), engine.sigmoid(x * y).mean(-1, True)
 
 
+def rows(x: engine.Tensor, y: engine.Tensor) -> tuple[engine.Tensor, engine.Tensor, engine.Tensor]:
+    z = (x - y) * y + x
+    return z, z.sum(-1), z.amax(-1)
+
+
 def promoted(x: engine.Tensor, y: engine.Tensor) -> engine.Tensor:
     return (x > y).to(engine.int32) * 3 + (x * y).to(engine.int64)
 
@@ -58,6 +63,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "smaller": (smaller, ()),
     "number": (with_number, (0.75,)),
     "total": (total, ()),
+    "rows": (rows, ()),
     "promoted": (promoted, ()),
     "gelu": (with_gelu, ()),
 }
@@ -108,7 +114,28 @@ def test_other_floats_are_rounded_at_every_step(dtype: engine.dtype) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["chain", "gelu", "total"])
+@pytest.mark.parametrize(
+    ("shape", "lanes"), [((3, 200_001), ""), ((5000, 7), ""), ((2, 3, 70), "1")]
+)
+def test_reductions_are_part_of_the_kernel(shape: tuple[int, ...], lanes: str) -> None:
+    """Few rows are folded in slices, short ones one after the other; a GPU folds a row in a group."""
+    program = f"""
+import engine
+from tests.engine.devices.test_opencl_fused import rows, total
+engine.manual_seed(1)
+x, y = engine.randn({shape}), engine.randn({shape[-1:]})
+for function in (rows, total):
+    scripted = engine.jit.script(function)
+    for _ in range(4):
+        ours = scripted(x.opencl(), y.opencl())
+    for result, expected in zip(ours, function(x.double(), y.double())):
+        engine.testing.assert_close(result.cpu().double(), expected, rtol=1e-4, atol=1e-3)
+"""
+    result = run_program(program, UNDERHOOD_OPENCL_LANES=lanes)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("name", ["chain", "gelu", "total", "rows"])
 def test_gradients_are_those_of_the_cpu(name: str) -> None:
     function, _ = PROGRAMS[name]
     scripted = engine.jit.script(function)
@@ -157,3 +184,25 @@ def test_the_view_of_a_group_shows_its_kernel(tmp_path: Any) -> None:
     text = view("fused").draw(model, DrawContext(120, 40)).text()
     assert "60 elements in one kernel on opencl:0" in text
     assert " apply(" in text
+
+
+def test_the_dispatch_view_shows_the_kernel_of_a_group(tmp_path: Any) -> None:
+    scripted = engine.jit.script(chain)
+    x = values(engine.float32).opencl()
+    with record(tmp_path / "group.uht"):
+        for _ in range(4):
+            scripted(x, x)
+        y = x + 1
+    del y
+    history = History(TraceReader.open(tmp_path / "group.uht"))
+    launch = int(history.jit.tables.launches.since[-1])
+    text = text_of("dispatch", history, launch)
+    assert "fused group  fused_mul_add_relu_tanh_sub" in text
+    assert "opencl:0  fused_mul_add_relu_tanh_sub" in text
+    assert " apply(" in text
+    assert "add.Tensor  call" in text_of("dispatch", history, history.end - 1)
+
+
+def text_of(name: str, history: History, moment: int) -> str:
+    model = view(name).project(history, moment, Selection())
+    return view(name).draw(model, DrawContext(120, 40)).text()

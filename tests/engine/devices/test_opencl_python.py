@@ -7,10 +7,11 @@ import pickle
 import warnings
 
 import pytest
-from opencl_tools import needs_opencl, run_program
+from opencl_tools import TYPE, needs_opencl, run_program
 
 import engine
 from engine import opencl
+from engine._native import lib
 
 NO_DRIVER = {"UNDERHOOD_OPENCL": "/nowhere.so"}
 
@@ -46,6 +47,9 @@ def test_devices_and_their_names():
         (lambda: engine.ones(1, device="meta").pin_memory(), RuntimeError, "cannot pin 'meta'"),
         (lambda: engine.ones(1).opencl().pin_memory(), RuntimeError, "cannot pin 'opencl:0'"),
         (lambda: engine.Generator("opencl:99"), RuntimeError, "no generator of 'opencl:99'"),
+        (lambda: engine.ones(1, device="opencl:200"), RuntimeError, "0 to 127, got opencl:200"),
+        (lambda: engine.device("opencl", -1), RuntimeError, "index must not be negative"),
+        (lambda: engine.ones(1).opencl("cpu"), RuntimeError, "Invalid device, must be opencl"),
         (lambda: engine.ones(1).opencl().numpy(), TypeError, "convert opencl:0 device type"),
     ],
 )
@@ -222,6 +226,34 @@ def test_streams_and_events():
 
 
 @needs_opencl
+def test_recording_an_event_does_not_wait():
+    x = engine.ones(800, 800).opencl()
+    (x @ x).sum().item()  # kernels are compiled
+    event, idle = opencl.Event(enable_timing=True), opencl.Event()
+    assert idle.query()
+    idle.synchronize()
+    waits = lib.uh_device_waits(TYPE)
+    start = opencl.current_stream().record_event(opencl.Event(enable_timing=True))
+    for _ in range(10):
+        y = x @ x
+    event.record()
+    assert lib.uh_device_waits(TYPE) == waits
+    assert not event.query()
+    assert not opencl.current_stream().query()
+    with pytest.raises(RuntimeError, match=r"opencl:0 has not reached the event yet; call its"):
+        start.elapsed_time(event)
+    opencl.current_stream().wait_event(event)  # one queue: there is nothing to wait for
+    event.wait()
+    assert lib.uh_device_waits(TYPE) == waits
+    event.synchronize()
+    assert event.query()
+    assert lib.uh_device_waits(TYPE) == waits + 1
+    assert start.elapsed_time(event) > 1
+    assert opencl.current_stream().query()
+    assert y[0, 0].item() == 800
+
+
+@needs_opencl
 def test_a_fallback_is_announced_once():
     opencl.reset_fallback_counts()
     x = engine.tensor([3.0, 1.0, 2.0]).opencl()
@@ -252,6 +284,7 @@ before_timing, after_timing = (cuda.Event(enable_timing=True) for _ in range(2))
 with cuda.stream(cuda.Stream()):
     before_timing.record()
     after_timing.record()
+after_timing.synchronize()
 assert isinstance(x, cuda.FloatTensor) and cuda.LongTensor([1]).is_cuda
 assert before_timing.elapsed_time(after_timing) >= 0 and cuda.get_device_capability() < (1, 0)
 cuda.synchronize()
@@ -266,6 +299,53 @@ print(json.dumps([before, str(x.device), x.is_cuda, str(y.device), cuda.device_c
     count = opencl.device_count()
     assert json.loads(listed) == [
         *(False, "opencl:0", True, "opencl:0", count, 0, True, True, "opencl:0"),
+    ]
+
+
+@needs_opencl
+def test_other_names_of_cuda():
+    text = """
+import engine
+from engine import cuda
+def say(call):
+    try: print(call())
+    except Exception as error: print(type(error).__name__, error)
+calls = (lambda: cuda.nvtx.range_push("a"), lambda: cuda.CUDAGraph(), cuda.is_current_stream_capturing,
+    lambda: cuda.get_per_process_memory_fraction())
+for call in calls: say(call)
+engine.opencl.alias_cuda()
+for call in calls: say(call)
+with cuda.nvtx.range("step {}", 3):
+    print(cuda.nvtx.range_push("b"), cuda.nvtx.range_pop(), cuda.nvtx.range_end(cuda.nvtx.range_start("c")))
+cuda.nvtx.mark("d")
+print(cuda.nvtx.range_pop(), cuda.nvtx.range_pop())
+for call in (lambda: cuda.graph(None), cuda.graph_pool_handle, lambda: cuda.make_graphed_callables(len, ())): say(call)
+x = engine.ones(1000).cuda()
+print(cuda.memory_cached() >= 4000, cuda.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"] >= 4000)
+cuda.set_stream(cuda.Stream())
+print(cuda.can_device_access_peer(0, 0), isinstance(cuda.stream(None), cuda.StreamContext))
+"""
+    result = run_program(text)
+    assert result.returncode == 0, result.stderr
+    captures = (
+        "captures no graphs; call the operators themselves, or fuse them with engine.jit.script"
+    )
+    assert result.stdout.splitlines() == [
+        "RuntimeError NVTX functions not installed. Are you sure you have a CUDA build?",
+        "RuntimeError Tried to instantiate dummy base class CUDAGraph",
+        "RuntimeError Tried to instantiate dummy base class _cuda_isCurrentStreamCapturing",
+        "AssertionError Torch not compiled with CUDA enabled",
+        "0",
+        f"RuntimeError cuda.CUDAGraph: an OpenCL queue {captures}",
+        "False",
+        "1.0",
+        "2 2 None",
+        "0 -2",
+        f"RuntimeError cuda.graph: an OpenCL queue {captures}",
+        f"RuntimeError cuda.graph_pool_handle: an OpenCL queue {captures}",
+        f"RuntimeError cuda.make_graphed_callables: an OpenCL queue {captures}",
+        "True True",
+        "False True",
     ]
 
 

@@ -12,8 +12,11 @@
 #include "generated/kernels/cross_entropy.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/comparison.h"
+#include "generated/ops/copy.h"
 #include "generated/ops/cross_entropy.h"
 #include "generated/ops/view.h"
+#include "memory/device_registry.h"
+#include "ops/copy/device_copy.h"
 #include "ops/loss/reduction.h"
 
 namespace uh::kernels {
@@ -51,7 +54,8 @@ Dims as_lengths(const Tensor& lengths) {
   check(is_integral(lengths.dtype()), "ctc_loss: lengths must be integral, got ",
         info(lengths.dtype()).title);
   check(!lengths.is_meta(), "ctc_loss: the lengths of a meta tensor are not known");
-  const Tensor retained = as_contiguous(lengths, DType::kInt64);
+  const Tensor retained =
+      as_contiguous(is_host(lengths.device()) ? lengths : copy_to_host(lengths), DType::kInt64);
   return Dims(IntSpan(retained.data_as<int64_t>(), static_cast<size_t>(retained.numel())));
 }
 
@@ -123,10 +127,11 @@ Tensor ctc_loss(KeySet, const Tensor& log_probs, const Tensor& targets, const Di
       ops::_ctc_loss(scores, labels, input_lengths, target_lengths, blank, zero_infinity));
   if (zero_infinity) loss = ops::where(ops::isinf(loss), Scalar(0), loss);
   if (reduction == kMeanLoss) {
-    Tensor lengths = empty(Dims{target_lengths.ndim()}, DType::kInt64, loss.device());
-    if (!lengths.is_meta())
-      std::copy(target_lengths.begin(), target_lengths.end(), lengths.data_as<int64_t>());
-    const Tensor divisor = ops::clamp_min(lengths, Scalar(1));
+    Tensor lengths = empty(Dims{target_lengths.ndim()}, DType::kInt64);
+    for (size_t b = 0; b < target_lengths.size(); ++b)
+      lengths.data_as<int64_t>()[b] = std::max<int64_t>(target_lengths[b], 1);
+    const Tensor divisor =
+        ops::_to_copy(lengths, DType::kUndefined, loss.device(), MemoryFormat::kUndefined);
     return reduced_loss(ops::div(loss, divisor), kMeanLoss);
   }
   if (reduction == kSumLoss) return reduced_loss(loss, kSumLoss);

@@ -1,0 +1,34 @@
+// Kernels that compute every element as elementwise.h does, and fold some of the results over the
+// last dimensions before they reach memory: reductions at the end of a fused group.
+//
+// What: as in elementwise.h a caller gives OpenCL C that ends with `apply`; the loop around it keeps
+// the state of a fold for each row of the last dimensions. An item computes several rows, a group of
+// a GPU one row together. Where there are few rows, each is folded in slices, whose states a second
+// kernel merges.
+// Read next: elementwise.h, jit/fused/on_opencl.cpp, which calls it.
+#pragma once
+
+#include "backend/opencl/elementwise.h"
+
+namespace uh::opencl {
+
+struct RowResult {
+  const Tensor& tensor;
+  DType dtype;         // of an element of `apply`
+  const char* fold{};  // "sum", "mean", "nansum", "prod", "amax", "amin" of floats; null: it is stored
+};
+
+struct RowsCall {
+  const void* operation;  // as in ElementwiseCall
+  MakeElementwise make;
+  const void* context;
+  const Dims& sizes;    // that the operands broadcast to
+  size_t folded;        // how many of the last dimensions
+  std::span<const RowResult> results;  // one of them at least is folded
+  std::span<const Tensor> operands;
+  std::span<const Number> numbers;
+};
+
+void run_rows(const RowsCall& call);
+
+}  // namespace uh::opencl
