@@ -3,7 +3,7 @@
 Both run in turns, so that what else the machine does falls on both. Printed are the least times by the clock, and the
 ratios by the clock and of the processor time of all cores, which other processes disturb less. On a GPU other figures
 count: the share of the memory's bandwidth, which a copy of bytes by the driver measures, and the product's rate as a
-share of CLBlast's, each measured in a process of its own.
+share of CLBlast's, each measured in a separate process.
 """
 
 from __future__ import annotations

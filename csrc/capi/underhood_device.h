@@ -36,7 +36,7 @@ int uh_device_idle(int64_t device);
 
 typedef uint64_t uh_device_event; /* a point in a device's queue; 0 = none */
 
-/* Marks the end of what the device has been given. 0 on failure. */
+/* Marks the present end of the device's queue. 0 on failure. */
 uh_device_event uh_device_mark(int64_t device);
 void uh_device_event_release(uh_device_event event);
 /* 1 if the device has reached it; -1 on failure. */

@@ -17,7 +17,7 @@
 
 namespace uh {
 
-// A point in a device's queue: the end of what the device had been given when it was marked.
+// A point in a device's queue: after all commands that were enqueued when it was marked.
 class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;

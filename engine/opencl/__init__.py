@@ -67,7 +67,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Return False: copies between two devices go through the host."""
+    """Return False: the host copies the bytes of one device to another."""
     _index_of(device), _index_of(peer_device)
     return False
 

@@ -74,7 +74,7 @@ class Queue {
   void settle();
   // The same for one event (which the caller owns).
   void wait(cl_event event, const char* reason);
-  // Marks the end of what has been enqueued. The queue outlives the event.
+  // Marks the present end of the queue, which outlives the event.
   std::unique_ptr<DeviceEvent> mark();
   // The commands that are not over yet.
   size_t pending();

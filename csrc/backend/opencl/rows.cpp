@@ -115,7 +115,7 @@ class Printer {
       if (folds(i)) f(i, at++, text_of(call_.results[i].fold));
     }
   }
-  // A fold's text with the names of its state and of what it takes.
+  // A fold's text with the names of its state and of an element.
   static std::string with(std::string_view text, const std::string& s, const std::string& x) {
     std::string result;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -161,14 +161,14 @@ class Printer {
     line(in + "}");
   }
   void print_dimension(const std::string& in, const std::string& part, size_t d, bool last,
-                       const char* place) {
+                       const char* position) {
     const std::string index = "[" + std::to_string(d) + "]";
     const std::string size = "space." + part + index;
     line(in + "{");
     line(in + "  const long at = " + (last ? "rest" : "rest % " + size) + ";");
     for (size_t i = 0; i < walk_.tensors(); ++i) {
-      if (place[0] == 'q' && folds(i)) continue;
-      line(in + "  " + numbered(place, i) + " += at * space." + part + "_strides[" +
+      if (position[0] == 'q' && folds(i)) continue;
+      line(in + "  " + numbered(position, i) + " += at * space." + part + "_strides[" +
            std::to_string(i) + "]" + index + ";");
     }
     if (!last) line(in + "  rest /= " + size + ";");
@@ -181,7 +181,7 @@ class Printer {
     const auto add = [&](const std::string& argument) {
       list += (list.empty() ? "" : ", ") + argument;
     };
-    const auto place = [&](size_t i) {
+    const auto index = [&](size_t i) {
       const int64_t stride = walk_.inner_strides[i].back();
       const std::string own = numbered("q", i);
       if (k.empty() || stride == 0) return own;
@@ -190,7 +190,7 @@ class Printer {
              std::to_string(walk_.inner.size() - 1) + "]";
     };
     for (size_t i = results_; i < walk_.tensors(); ++i)
-      add("LOAD_" + type(i) + "(" + pointer(i) + ", " + place(i) + ")");
+      add("LOAD_" + type(i) + "(" + pointer(i) + ", " + index(i) + ")");
     for (size_t i = 0; i < call_.numbers.size(); ++i) add(numbered("n", i));
     if (results_ == 1) {
       line(in + "const V0 x0 = apply(" + list + ");");
@@ -204,7 +204,7 @@ class Printer {
     for (size_t i = 0; i < results_; ++i) {
       const std::string x = numbered("x", i);
       if (!folds(i))
-        line(in + "STORE_" + type(i) + "(" + pointer(i) + ", " + place(i) + ", " + x + ");");
+        line(in + "STORE_" + type(i) + "(" + pointer(i) + ", " + index(i) + ", " + x + ");");
     }
     each_fold([&](size_t i, size_t, const FoldText& fold) {
       const std::string own = numbered("s", i) + state;

@@ -27,9 +27,9 @@ def test_a_recorded_training_has_the_same_losses(name, tmp_path):
     trace = TraceReader.open(tmp_path / "training.uht")
     ended = [event for event in trace.events if event["kind"] == COMMAND_END]
     ran = sum(int(event["e"]) - int(event["d"]) for event in ended)
-    begun = {int(e["a"]): int(e["t"]) for e in trace.events if e["kind"] == HOST_WAIT}
-    over = {int(e["a"]): int(e["t"]) for e in trace.events if e["kind"] == HOST_WAIT_END}
-    waited = sum(over[number] - begun[number] for number in over)
+    since = {int(e["a"]): int(e["t"]) for e in trace.events if e["kind"] == HOST_WAIT}
+    until = {int(e["a"]): int(e["t"]) for e in trace.events if e["kind"] == HOST_WAIT_END}
+    waited = sum(until[number] - since[number] for number in until)
     assert ran > 0
     assert waited > 0
 

@@ -26,7 +26,7 @@ def _two_devices():
 
 
 def printed(text: str) -> list[object]:
-    """What a program shows, line by line."""
+    """Return the values that a program shows, a line each."""
     result = run_program(HEAD + text, **TWO)
     assert result.returncode == 0, result.stderr
     return [ast.literal_eval(line) for line in result.stdout.splitlines()]
