@@ -1,10 +1,13 @@
 """A walk by keys through every view, dialog and lesson, in a real terminal that is resized on the way.
 
-The suite walks a sample; `pytest tests/tui/test_walk.py --whole-walk` all sizes, colours and lessons.
+The suite walks a sample, another one each day; `pytest tests/tui/test_walk.py --whole-walk` every view and dialog
+in all sizes and colours, and every lesson in all sizes, each time in other colours.
 """
 
 from __future__ import annotations
 
+import datetime
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,20 +27,38 @@ LOOKS: dict[str, tuple[list[str], dict[str, str], str]] = {
     "mono": ([], {"NO_COLOR": "1"}, ""),
     "ascii": (["--ascii"], {}, ""),
 }
-DIALOGS = {b"?": "Help", b"e": "Event ", b"W": "Why?"}
-SAMPLE = {((80, 24), "dark")}
-WALKS = [
-    pytest.param(size, look, marks=[] if (size, look) in SAMPLE else pytest.mark.whole_walk)
-    for size in SIZES
-    for look in LOOKS
-]
-LESSONS = [
-    pytest.param(
-        lesson.name, size, marks=[] if number == 3 and size == SIZES[0] else pytest.mark.whole_walk
-    )
+PAGES = {b"?": "Help", b"e": "Event ", b"W": "Why?", b"'": "Bookmarks"}
+PROMPTS = {
+    b"g": "event number",
+    b"/": "text in events",
+    b"\\": "the same, backwards",
+    b"U": "y.version changes",
+    b"X": "an expression",
+    b"*": "what happens here",
+    b":": "a view, go 120",
+    b"\x10": "Search for commands",  # ctrl+p
+}
+EVERY_WALK = [(size, look) for look in LOOKS for size in SIZES]
+EVERY_LESSON = [
+    (lesson.name, size, EVERY_WALK[(number + i) % len(EVERY_WALK)][1])
     for number, lesson in enumerate(load_all())
-    for size in SIZES
+    for i, size in enumerate(SIZES)
 ]
+TODAY = random.Random(
+    datetime.datetime.now(datetime.UTC).date().toordinal()
+)  # the same in every test worker
+WALK, LESSON = (
+    TODAY.choice(EVERY_WALK),
+    TODAY.choice(EVERY_LESSON[:15]),
+)  # the first lessons are short
+
+
+def whole_walk_unless(sample: bool) -> list[pytest.MarkDecorator]:
+    return [] if sample else [pytest.mark.whole_walk]
+
+
+WALKS = [pytest.param(*each, marks=whole_walk_unless(each == WALK)) for each in EVERY_WALK]
+LESSONS = [pytest.param(*each, marks=whole_walk_unless(each == LESSON)) for each in EVERY_LESSON]
 
 
 @contextmanager
@@ -53,6 +74,22 @@ def opened(
         yield terminal
     finally:
         terminal.end()
+
+
+def dialogs(terminal: Terminal, tab: str, framed: bool, look: str) -> None:
+    """Open and close every page and prompt."""
+    frame = ("+" if look == "ascii" else "╭") if framed else ""
+    for key, title in PAGES.items():
+        terminal.press(
+            key, lambda text, title=title: title in text and "closes" in text, f"{tab}: {key!r}"
+        )
+        assert frame in terminal.text
+        terminal.press(ESCAPE, lambda text: "closes" not in text, f"{tab}: Esc after {key!r}")
+    for key, hint in PROMPTS.items():
+        terminal.press(key, lambda text, hint=hint: hint in text, f"{tab}: {key!r}")
+        terminal.press(
+            ESCAPE, lambda text, hint=hint: hint not in text, f"{tab}: Esc after {key!r}"
+        )
 
 
 @pytest.mark.parametrize(("size", "look"), WALKS)
@@ -72,19 +109,8 @@ def test_every_view_and_dialog(
                 lambda text, tab=tab: tab in text.split("\n")[1],
                 f"{tab} is dead",
             )
-            for key, title in DIALOGS.items() if number % every == 0 else ():
-                frame = "+" if look == "ascii" else "╭"
-                if size[0] < 100:
-                    frame = ""
-                terminal.press(
-                    key,
-                    lambda text, title=title: title in text and "closes" in text,
-                    f"{tab}: {key!r}",
-                )
-                assert frame in terminal.text
-                terminal.press(
-                    ESCAPE, lambda text: "closes" not in text, f"{tab}: Esc after {key!r}"
-                )
+            if number % every == 0:
+                dialogs(terminal, tab, size[0] >= 100, look)
             if number % 4 == 0:
                 terminal.resize(50, 15)
                 terminal.until(lambda text: "underhood needs 60 columns" in text, "too small")
@@ -98,10 +124,13 @@ def test_every_view_and_dialog(
         assert terminal.close() == 0
 
 
-@pytest.mark.parametrize(("lesson", "size"), LESSONS)
-def test_every_step_of_a_lesson(tmp_path: Path, lesson: str, size: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("lesson", "size", "look"), LESSONS)
+def test_every_step_of_a_lesson(
+    tmp_path: Path, lesson: str, size: tuple[int, int], look: str
+) -> None:
     steps = next(each for each in load_all() if each.name == lesson).steps
-    with opened(["learn", lesson], size, "dark", tmp_path / "home") as terminal:
+    looked = False
+    with opened(["learn", lesson], size, look, tmp_path / "home") as terminal:
         for number, step in enumerate(steps, 1):
             position = f"step {number} of {len(steps)}"
             terminal.until(
@@ -111,9 +140,21 @@ def test_every_step_of_a_lesson(tmp_path: Path, lesson: str, size: tuple[int, in
             if step.kind in ("run", "look"):
                 terminal.press(b"r", lambda text: "working" not in text, f"{position}: r is dead")
                 terminal.until(lambda text: "working" not in text, f"{position}: still working")
+            if step.kind == "run" and not looked:
+                looked = True
+                terminal.until(lambda text: "It ran" in text, f"{position}: it did not run")
+                terminal.press(b"o", lambda text: " event " in text, f"{position}: o is dead")
+                terminal.press(ESCAPE, lambda text: "Esc again" in text, f"{position}: Esc")
+                terminal.press(
+                    ESCAPE, lambda text, position=position: position in text, f"{position}: Esc"
+                )
             if step.kind == "predict":
                 terminal.press(b"!", lambda text: "engine says" in text, f"{position}: ! is dead")
                 terminal.press(ESCAPE, lambda text: "n next" in text, f"{position}: Esc is dead")
+            if step.kind == "exercise":
+                terminal.press(b"h", lambda text: "Hint" in text, f"{position}: h is dead")
+                terminal.press(b"v", lambda text: "close and check" in text, f"{position}: v")
+                terminal.press(ESCAPE, lambda text: "n next" in text, f"{position}: Esc after v")
             if number == 2:
                 terminal.resize(50, 15)
                 terminal.until(lambda text: "underhood needs 60 columns" in text, "too small")
@@ -123,4 +164,5 @@ def test_every_step_of_a_lesson(tmp_path: Path, lesson: str, size: tuple[int, in
                 terminal.press(
                     b"n", lambda text, after=after: after in text, f"{position}: n is dead"
                 )
+        terminal.press(b"L", lambda text: "Lessons" in text, "L is dead")
         assert terminal.close() == 0

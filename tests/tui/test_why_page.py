@@ -49,13 +49,24 @@ def test_of_a_tensor_it_tells_what_is_stale_the_gradient_and_the_holders(
     page = why(nav)
     heads = [line for line in page.splitlines() if line.startswith("#")]
     assert heads == [
-        "# What wrote a saved tensor?",
         "# Why is y.grad what it is?",
         "# What keeps y alive?",
+        "# What wrote a saved tensor?",
     ]
     nav.select_text("x")
     assert "What wrote" not in why(nav)
     assert "x is a leaf, and no backward pass has run yet" in why(nav)
+
+
+def test_of_many_overwritten_tensors_it_lists_two() -> None:
+    b = GradBuilder()
+    results = [b.result("ExpBackward0", (b.leaf(),), {"result": 0}) for _ in range(5)]
+    for result in results:
+        with b.op("add_.Scalar(Tensor(a!) self, Scalar other) -> Tensor", [T(result), 1]):
+            b.write(result, [2.0, 3.0])
+    page = why(Navigator(b.history(), at="last"))
+    assert page.count("# What wrote a saved tensor?") == 2
+    assert "- 3 more saved tensors were written since." in page
 
 
 def test_of_a_leaf_it_tells_of_its_variable(stale: GradBuilder) -> None:
@@ -68,7 +79,7 @@ def test_with_nothing_to_tell_it_says_so() -> None:
     assert why(Navigator(GradBuilder().history())) == "nothing was recorded"
     b = GradBuilder()
     b.leaf(name="x")
-    assert "select a tensor or a node" in why(Navigator(b.history(), at="last"))
+    assert "Select a tensor (`a`) or a node" in why(Navigator(b.history(), at="last"))
 
 
 async def test_the_key_opens_the_page(stale: GradBuilder, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,15 +61,17 @@ class AllocatorView(View):
         rows = max(4, min(12, context.height // 3))
         listed = len(model.creators) + bool(model.hidden) + (0 if model.leaks else 2)
         per_device = len(model.devices)
-        grid = Grid(width, rows + 5 + per_device + 3 * len(model.leaks) + listed, glyphs)
+        leaks = [_leak(leak, width, glyphs) for leak in model.leaks]
+        leak_rows = sum(len(lines) + 1 for lines in leaks)
+        grid = Grid(width, rows + 5 + per_device + leak_rows + listed, glyphs)
         if model.peak_at < 0:
             grid.put(1, 0, "no storage has been created", "dim")
             return grid.picture()
         _title(grid, model)
         _graph(grid, model, rows, glyphs)
         y = _devices(grid, model, _marks(grid, model, rows + 1, glyphs))
-        for leak in model.leaks:
-            y = _leak(grid, leak, y, context)
+        for leak, lines in zip(model.leaks, leaks, strict=True):
+            y = _draw_leak(grid, leak, lines, y)
         _list(grid, model, y, context)
         return grid.picture()
 
@@ -207,25 +210,33 @@ def _devices(grid: Grid, model: LiveMemory, y: int) -> int:
     return y + len(model.devices)
 
 
-def _leak(grid: Grid, leak: Leak, y: int, context: DrawContext) -> int:
-    """Two lines: the loop and its bytes, and their holder."""
-    glyphs = context.glyphs
-    target = Target(_item(leak.tensor, leak.storage), event=leak.since)
+def _leak(leak: Leak, width: int, glyphs: Glyphs) -> list[tuple[str, str]]:
+    """Return the lines about a leak, each with its style: the loop and its bytes; creators and holders."""
     each = bytes_text(round(leak.bytes / leak.leaving))
-    x = grid.put(1, y, f"{glyphs.fail} leak", "error", target)
     text = (
-        f": {leak.leaving} of {pluralise(leak.iterations, 'iteration')} of line {leak.line} left "
+        f"leak: {leak.leaving} of {pluralise(leak.iterations, 'iteration')} of line {leak.line} left "
         f"{each} each: {pluralise(leak.count, 'storage')}, {bytes_text(leak.bytes)}"
     )
-    grid.put(x, y, text, "text", target)
     lines = ", ".join(map(str, leak.creators[:4]))
     more = f" and {len(leak.creators) - 4} more" if len(leak.creators) > 4 else ""
-    who = "; ".join(leak.held_by[:3]).replace("…", glyphs.ellipsis) or "no recorded name"
+    holders = "; ".join(leak.held_by[:3]).replace("…", glyphs.ellipsis) or "no recorded name"
     word = "line" if len(leak.creators) == 1 else "lines"
-    grid.put(3, y + 1, f"created in {word} {lines}{more}, held by ", "dim", target)
-    x = 3 + len(f"created in {word} {lines}{more}, held by ")
-    grid.put(x, y + 1, who, "name", target)
-    return y + 3
+    origin = f"created in {word} {lines}{more}, held by {holders}"
+    return [
+        (row, style)
+        for part, style in ((text, "text"), (origin, "name"))
+        for row in textwrap.wrap(part, width - 4)
+    ]
+
+
+def _draw_leak(grid: Grid, leak: Leak, rows: list[tuple[str, str]], y: int) -> int:
+    """Draw the lines, and return the line after a blank one."""
+    target = Target(_item(leak.tensor, leak.storage), event=leak.since)
+    grid.put(1, y, grid.glyphs.fail, "error", target)
+    for row, style in rows:
+        grid.put(3, y, row, style, target)
+        y += 1
+    return y + 1
 
 
 def _item(tensor: int, storage: int) -> Any:

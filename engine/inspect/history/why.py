@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _DETACHING = ("detach", "detach_", "data")
 _MOST = 3  # facts of one kind that an answer lists
+_MOST_ADDED = 6  # holders whose counts are added up
 _MOST_OTHERS = 6  # holders of a tensor's memory that are listed
 _LATEST = 64  # backward passes that are examined, newest first
 _ACCUMULATES = 4  # the flag of BACKWARD_BEGIN
@@ -81,7 +82,7 @@ def why_alive(history: History, tensor: int, m: int) -> Answer:
     ]
     facts = [f"kept by {way.text}" for way in keepers(history, tensor, m)] + facts
     text = f"{name} has use count {owners.impl.count}"
-    if len(owners.impl.holders) > 1:
+    if 1 < len(owners.impl.holders) <= _MOST_ADDED:
         text += f" = {counts}"
     if owners.object is not None:
         facts += [
