@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.inspect.history.why import why_alive, why_no_grad, why_stale
-from engine.inspect.history.why_node import why_node_runs
+from engine.inspect.history.why_node import why_node_alive, why_node_runs
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.trace_builder import T
 
@@ -83,6 +83,17 @@ def no_grad(b: GradBuilder, name: str, m: int | None = None) -> str:
     moment = b.now if m is None else m
     (tensor,) = {fact.tensor for fact in history.names_at(moment) if fact.name == name}
     return why_no_grad(history, tensor, moment).text
+
+
+def test_a_node_is_kept_by_a_result_with_a_name_however_many_have_none():
+    b = program("x = leaf()\n")
+    b.line(1)
+    x = b.leaf(name="x")
+    for _ in range(20):
+        hidden = b.result("ReluBackward0", (x,), {"result": 0})
+    b.result("ViewBackward0", (hidden,), bind="y")
+    text = why_node_alive(b.history(), b.accumulators[x], b.now).text
+    assert "2 nodes further → grad_fn of y → name y" in text
 
 
 def test_a_node_of_an_earlier_pass_has_run():

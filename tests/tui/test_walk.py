@@ -76,15 +76,18 @@ def opened(
         terminal.end()
 
 
-def dialogs(terminal: Terminal, tab: str, framed: bool, look: str) -> None:
-    """Open and close every page and prompt."""
-    frame = ("+" if look == "ascii" else "╭") if framed else ""
+def pages(terminal: Terminal, tab: str, frame: str) -> None:
+    """Open and close every page."""
     for key, title in PAGES.items():
         terminal.press(
             key, lambda text, title=title: title in text and "closes" in text, f"{tab}: {key!r}"
         )
         assert frame in terminal.text
         terminal.press(ESCAPE, lambda text: "closes" not in text, f"{tab}: Esc after {key!r}")
+
+
+def prompts(terminal: Terminal, tab: str) -> None:
+    """Open and close every prompt."""
     for key, hint in PROMPTS.items():
         terminal.press(key, lambda text, hint=hint: hint in text, f"{tab}: {key!r}")
         terminal.press(
@@ -100,6 +103,7 @@ def test_every_view_and_dialog(
     every = (
         1 if request.config.getoption("--whole-walk") else 4
     )  # views from one with dialogs to the next
+    frame = ("+" if look == "ascii" else "╭") if size[0] >= 100 else ""
     with opened(["open", str(trace)], size, look, tmp_path / "home") as terminal:
         terminal.until(lambda text: "line 11" in text, "it did not open")
         for number, view in enumerate(views().values()):
@@ -110,8 +114,9 @@ def test_every_view_and_dialog(
                 f"{tab} is dead",
             )
             if number % every == 0:
-                dialogs(terminal, tab, size[0] >= 100, look)
+                pages(terminal, tab, frame)
             if number % 4 == 0:
+                prompts(terminal, tab)
                 terminal.resize(50, 15)
                 terminal.until(lambda text: "underhood needs 60 columns" in text, "too small")
                 terminal.resize(*size)

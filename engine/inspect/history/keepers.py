@@ -184,19 +184,22 @@ def result_name(history: History, node: int, m: int) -> str:
 
 
 def _results(history: History, node: int, m: int) -> list[tuple[int, int, int]]:
-    """(node, distance, tensor) of the living tensors whose grad_fn leads to a node, nearest first."""
+    """(node, distance, tensor) of the living tensors whose grad_fn leads to a node: those with a name first,
+    then the nearest."""
     tables = history.autograd.tables
     edges = tables.edges
-    results: list[tuple[int, int, int]] = []
+    named: list[tuple[int, int, int]] = []
+    others: list[tuple[int, int, int]] = []
     queue, known = deque([(node, 0)]), {node}
-    while queue and len(known) < _MOST_NODES and len(results) < _MOST_WAYS:
+    while queue and len(known) < _MOST_NODES and len(named) < _MOST_WAYS:
         at, distance = queue.popleft()
         rows = tables.grad_fns.where_at("node", at, m)
         for tensor in np.unique(tables.grad_fns.tensor[rows]).tolist():
             if history.tensor(tensor, m) is not None:
+                results = named if history.names_of(tensor, m) else others
                 results.append((at, distance, tensor))
         for above in edges.node[edges.where_at("next", at, m)].tolist():
             if above not in known:
                 known.add(above)
                 queue.append((above, distance + 1))
-    return results
+    return [*named, *others[:_MOST_WAYS]]
