@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from engine.default_device import get_default_device
+from engine.overrides import DisableTorchFunction as DisableTorchFunction
+from engine.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 
 
 def _disabled_torch_function_impl(

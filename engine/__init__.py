@@ -75,6 +75,14 @@ _SPARSE_METHODS = (
 for _name in _SPARSE_METHODS.split():
     setattr(Tensor, _name, _overloads.Later(_name, f"engine.sparse.tensor_methods:{_name}"))
 
+_ABSENT_METHODS = (
+    "ccol_indices chalf dequantize eig index int_repr lstsq q_per_channel_axis q_per_channel_scales "
+    "q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce resize resize_as row_indices slice_inverse "
+    "solve sspaddmm symeig to_mkldnn to_padded_tensor volatile"
+)
+for _name in _ABSENT_METHODS.split():
+    setattr(Tensor, _name, _overloads.Absent(_name))
+
 # PyTorch's names that are also Python's: in this module they are dtypes.
 globals().update(bool=_dtypes.bool_, int=_dtypes.int32, float=_dtypes.float32)
 
@@ -90,24 +98,33 @@ _NAMES = {
     "set_autocast_enabled",
     "compiler": "compile",
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "accelerator": "AcceleratorError",
     "checks": "_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type "
     "_check_value",
+    "control_flow": "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum "
+    "while_loop",
     "default_device": "get_default_device set_default_device",
     "dlpack": "from_dlpack",
     "func.vmap": "vmap",
-    "function_forms": "alpha_dropout_ compiled_with_cxx11_abi detach_ dropout_ feature_alpha_dropout_ "
-    "feature_dropout_ get_device get_device_module get_file_path is_distributed is_inference "
-    "is_neg is_nonzero is_same_size is_signed is_storage is_vulkan_available norm_except_dim "
-    "range rrelu rrelu_ set_anomaly_enabled set_num_interop_threads typename",
+    "fake_quantize": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
+    "files": "from_file",
+    "function_forms": "alpha_dropout_ binomial compiled_with_cxx11_abi conv_tbc detach_ dropout_ feature_alpha_dropout_ "
+    "feature_dropout_ get_device get_device_module get_file_path has_lapack has_mkl has_openmp "
+    "has_spectral is_distributed is_inference is_neg is_nonzero is_same_size is_signed is_storage is_vulkan_available norm_except_dim "
+    "range rrelu rrelu_ set_anomaly_enabled set_num_interop_threads to_dlpack typename",
+    "futures": "Future",
     "jit": "fork wait",
     "modes": "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
     "get_float32_matmul_precision get_num_interop_threads is_deterministic_algorithms_warn_only_enabled "
     "is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision "
     "set_flush_denormal set_warn_always use_deterministic_algorithms",
+    "overrides": "DisableTorchFunction DisableTorchFunctionSubclass",
     "serialization": "load save",
     "sparse.construct": "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
     "sparse_csc_tensor sparse_csr_tensor",
     "sparse.tensor_methods": "resize_as_sparse_ smm spmm",
+    "typed_storage": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
+    "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage",
     "typed_tensors": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor "
     "IntTensor LongTensor ShortTensor set_default_tensor_type",
 }
@@ -276,7 +293,9 @@ else:
             value = globals()[name] = getattr(importlib.import_module("engine.foreach"), name)
             return value
         if name not in _LAZY:
-            raise AttributeError(f"module '{_namespace.namespace()}' has no attribute {name!r}")
+            from engine.absent_names import absent
+
+            raise absent("", name)
         home = _LAZY[name]
         if home is None:
             return importlib.import_module(f"engine.{name}")

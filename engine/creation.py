@@ -123,12 +123,17 @@ def asarray(
     dtype: dtype | None = None,
     device: Device = None,
     copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:
-    """`obj` as a tensor; `copy=True` always copies, `copy=False` raises ValueError if it must."""
-    if copy:
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    """`obj` as a tensor; `copy=True` always copies, `copy=False` raises ValueError if it must.
+
+    A result of a graph is detached with `requires_grad=False`, and stays in the graph by default.
+    """
+    if copy and not isinstance(obj, Tensor):
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     result = as_tensor(obj, dtype, device)
+    if copy and result is obj:
+        result = obj.clone()
     if copy is False and result is not obj:
         shared = (
             is_array(obj) and obj.size and obj.__array_interface__["data"][0] == result.data_ptr()
@@ -136,7 +141,11 @@ def asarray(
         if not shared:
             kind = type(obj).__name__
             raise ValueError(f"asarray: {kind} of this dtype needs a copy, got copy=False")
-    return result.requires_grad_(requires_grad) if requires_grad else result
+    if requires_grad is None:
+        return result
+    return (
+        result.requires_grad_(requires_grad) if result.is_leaf or requires_grad else result.detach()
+    )
 
 
 def frombuffer(

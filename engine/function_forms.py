@@ -18,7 +18,9 @@ from engine.tensor import Tensor
 
 __all__ = [
     "alpha_dropout_",
+    "binomial",
     "compiled_with_cxx11_abi",
+    "conv_tbc",
     "detach_",
     "dropout_",
     "feature_alpha_dropout_",
@@ -26,6 +28,10 @@ __all__ = [
     "get_device",
     "get_device_module",
     "get_file_path",
+    "has_lapack",
+    "has_mkl",
+    "has_openmp",
+    "has_spectral",
     "is_distributed",
     "is_inference",
     "is_neg",
@@ -40,6 +46,7 @@ __all__ = [
     "rrelu_",
     "set_anomaly_enabled",
     "set_num_interop_threads",
+    "to_dlpack",
     "typename",
 ]
 
@@ -64,6 +71,45 @@ is_same_size = _function("is_same_size")
 is_signed = _function("is_signed")
 
 
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """Draw for each element the number of successes in `count` trials with probability `prob`.
+
+    Dtype: that of `count`. Raises: NotImplementedError for a generator: the default one is used.
+    """
+    from engine.distributions.sampling import sample_binomial
+
+    if generator is not None:
+        raise NotImplementedError("binomial: generator must be None, call manual_seed instead")
+    with engine.no_grad():
+        return sample_binomial(*engine.broadcast_tensors(count, prob)).to(count.dtype)
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """Convolve sequences stored as (time, batch, channels), with a weight of (width, in, out) channels.
+
+    Raises: RuntimeError for other numbers of dimensions.
+    """
+    for name, tensor in (("input", input), ("weight", weight)):
+        if tensor.dim() != 3:
+            raise RuntimeError(
+                f"conv_tbc: {name} must have 3 dimensions, got shape {tuple(tensor.shape)}"
+            )
+    result: Tensor = engine.conv1d(
+        input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad
+    )
+    return result.permute(2, 0, 1)
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """Return a DLPack capsule over the memory of a tensor."""
+    return tensor.__dlpack__()
+
+
+# Which libraries PyTorch was built with: linear algebra and Fourier transforms are always there.
+has_lapack = has_openmp = has_spectral = True
+has_mkl = False
+
+
 def is_distributed(input: Tensor) -> bool:
     """Return False: no tensor is spread over processes."""
     return False
@@ -75,7 +121,11 @@ def is_storage(obj: Any) -> bool:
     >>> is_storage(engine.ones(1).untyped_storage()), is_storage(engine.ones(1))
     (True, False)
     """
-    return isinstance(obj, UntypedStorage)
+    if isinstance(obj, UntypedStorage):
+        return True
+    from engine.typed_storage import TypedStorage
+
+    return isinstance(obj, TypedStorage)
 
 
 def is_vulkan_available() -> bool:

@@ -356,6 +356,22 @@ class Later:
         return method if instance is None else method.__get__(instance, owner)
 
 
+class Absent:
+    """A method of PyTorch that is not here: looking it up raises AttributeError with the reason."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        from engine.absent_names import reason
+
+        raise AttributeError(
+            f"{owner.__name__!r} object has no attribute {self.name!r}: {reason(f'Tensor.{self.name}')}"
+        )
+
+
 def name_by(name: str, method: Any) -> None:
     """Rename a method to its public name, which Python prints in messages about wrong arguments."""
     if (

@@ -17,6 +17,8 @@ _REFUSED = (
 )
 __all__ = [
     *_REFUSED.split(),
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
     "has_torch_function",
     "has_torch_function_unary",
     "has_torch_function_variadic",
@@ -28,6 +30,18 @@ __all__ = [
 __getattr__ = module_getattr(
     "overrides", _REFUSED, "calls do not look for __torch_function__; pass plain tensors", globals()
 )
+
+
+class DisableTorchFunction:
+    """A context without effect: calls do not look for `__torch_function__` anyway."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *unused: Any) -> None: ...
+
+
+class DisableTorchFunctionSubclass(DisableTorchFunction):
+    """The same."""
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:

@@ -59,7 +59,8 @@ def save(
     f: a path, or an object with `write`. A file is replaced only when the new one is complete: a program that has
     mapped the old file keeps its pages, and a failed save changes nothing. Permissions and symbolic links are
     preserved; devices, pipes and /dev/stdout are written to directly; other hard links of the file keep the old
-    content. `requires_grad`, strides and shared memory are saved; the graph is not.
+    content. `requires_grad`, strides and shared memory are saved; the graph is not, and
+    attributes of tensors (`x.tag = 1`) only in a `.pt` file.
     Memory: contiguous tensors are written in place; a safetensors file has copies of views, a `.pt` file their
     whole Storage.
     Raises: TypeError for values that cannot be written, RuntimeError for meta tensors in safetensors,

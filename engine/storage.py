@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, overload
 from weakref import WeakValueDictionary
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
+from engine._native.namespace import no_attribute
 from engine.dtypes import as_device, device, device_from_code
 
 if TYPE_CHECKING:
@@ -194,6 +195,10 @@ def deep_copy(tensor: Any, memo: dict[Any, Any]) -> Any:
     if tensor.grad is not None:
         copy.grad = deep_copy(tensor.grad, memo)
     memo[id(tensor)] = copy
+    if tensor.__dict__:
+        from copy import deepcopy
+
+        copy.__dict__.update(deepcopy(tensor.__dict__, memo))
     return copy
 
 
@@ -246,6 +251,15 @@ def _unpickled(content: bytes, device: str = "cpu") -> Any:
     return from_bytes(content, uint8, (len(content),)).to(device)
 
 
+def rebuild_with_attributes(
+    function: Callable[..., Any], arguments: tuple[Any, ...], attributes: dict[str, Any]
+) -> Any:
+    """Rebuild a tensor that has attributes."""
+    tensor = function(*arguments)
+    tensor.__dict__.update(attributes)
+    return tensor
+
+
 def rebuild(
     kind: Any, sizes: Any, strides: Any, offset: int, storage: Any, requires_grad: bool
 ) -> Any:
@@ -261,3 +275,11 @@ def rebuild(
         nbytes = storage.numel() // kind.itemsize * kind.itemsize
         tensor = storage[:nbytes].view(kind).as_strided(sizes, strides, offset).detach()
     return tensor.requires_grad_() if requires_grad else tensor
+
+
+def __getattr__(name: str) -> Any:
+    if name != "TypedStorage":
+        raise no_attribute("storage", name)
+    from engine.typed_storage import TypedStorage
+
+    return TypedStorage

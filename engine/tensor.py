@@ -156,7 +156,10 @@ class Tensor(_Base):
     # No tensor is on any other device, quantized or nested.
     is_xpu = is_mps = is_mtia = is_xla = is_ipu = is_vulkan = is_maia = False
     is_quantized = is_mkldnn = is_nested = False
-    name = None
+
+    @property
+    def name(self) -> None:
+        """None: PyTorch has names for tensors in its own format of graphs."""
 
     def get_device(self) -> int:
         """Return the index of the tensor's device, -1 for the CPU."""
@@ -202,6 +205,18 @@ class Tensor(_Base):
         """
         return self._to_device("cuda", device, non_blocking, memory_format)
 
+    def xpu(self, device: Any = None, **options: Any) -> Tensor:
+        """Raise AssertionError: there is no XPU device."""
+        raise AssertionError("Torch not compiled with XPU enabled")
+
+    def ipu(self, device: Any = None, **options: Any) -> Tensor:
+        """Raise RuntimeError: there is no IPU device."""
+        raise RuntimeError("PyTorch is not linked with support for ipu devices")
+
+    def mtia(self, device: Any = None, **options: Any) -> Tensor:
+        """Raise RuntimeError: there is no MTIA device."""
+        raise RuntimeError("PyTorch is not linked with support for mtia devices")
+
     def _to_device(self, type: str, index: Any, non_blocking: bool, format_: Any) -> Tensor:
         target = device(type, index) if index is None or isinstance(index, int) else device(index)
         if target.type != device(type).type:
@@ -246,6 +261,26 @@ class Tensor(_Base):
         pairs = zip(self.reshape(-1).tolist(), others, strict=True)
         values = [callable(a, b) for a, b in pairs]
         return self.copy_(self.new_tensor(values).reshape(self.shape))
+
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+        """Replace each element by a Python function's result for it and the elements of two other tensors.
+
+        Raises: RuntimeError if one of the tensors requires grad.
+        """
+        _expect_tensor("map2_", "x", x)
+        _expect_tensor("map2_", "y", y)
+        _check_callable("map2_", callable)
+        if self.requires_grad or x.requires_grad or y.requires_grad:
+            raise RuntimeError(
+                "Can't call map2_() on Variable that requires grad. Use var.detach().map2_() instead."
+            )
+        columns = (t.expand_as(self).reshape(-1).tolist() for t in (self, x, y))
+        values = [callable(*row) for row in zip(*columns, strict=True)]
+        return self.copy_(self.new_tensor(values).reshape(self.shape))
+
+    def is_distributed(self) -> bool:
+        """Return False: no tensor is spread over processes."""
+        return False
 
     def is_shared(self) -> bool:
         """Return True if the memory is shared by `share_memory_`, or has no elements."""
@@ -370,6 +405,31 @@ class Tensor(_Base):
             kind = "SparseCsr" if self.is_sparse_csr else "Sparse"
             raise NotImplementedError(f"Cannot access storage of {kind}TensorImpl")
         return UntypedStorage(self)
+
+    def storage(self) -> Any:
+        """Return the elements of the tensor's Storage as a TypedStorage; `untyped_storage()` is the newer name."""
+        from engine.typed_storage import typed_storage
+
+        return typed_storage(self)
+
+    def storage_type(self) -> type:
+        """Return the class of `storage()`: FloatStorage for float32."""
+        from engine import typed_storage
+
+        kind: type = getattr(typed_storage, self.storage().type().rpartition(".")[2])
+        return kind
+
+    const_data_ptr = data_ptr
+
+    def dim_order(self, ambiguity_check: bool | list[memory_format] = False) -> tuple[int, ...]:
+        """Return the dimensions in the order of memory, the slowest first.
+
+        Raises: RuntimeError if several orders describe the memory and `ambiguity_check` is True, or not exactly one
+        of its memory formats does.
+        """
+        from engine.dim_order import dim_order
+
+        return dim_order(self, ambiguity_check)
 
     def is_set_to(self, tensor: Tensor) -> bool:
         """Return True if both tensors have the same Storage, offset, sizes and strides."""
@@ -589,6 +649,7 @@ class Tensor(_Base):
 
     def __copy__(self) -> Tensor:
         copy = self.detach()
+        copy.__dict__.update(self.__dict__)
         return copy.requires_grad_() if self.requires_grad and self.is_leaf else copy
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
@@ -598,6 +659,14 @@ class Tensor(_Base):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickle dtype, layout and the bytes of the whole Storage, which tensors of one pickle share."""
+        from engine.storage import rebuild_with_attributes
+
+        reduced = self._reduced()
+        if self.__dict__:
+            return rebuild_with_attributes, (*reduced, dict(self.__dict__))
+        return reduced
+
+    def _reduced(self) -> tuple[Any, ...]:
         from engine.storage import pickled_storage, rebuild
 
         if self.layout is not strided:

@@ -29,6 +29,7 @@
 #include "memory/foreign_writes.h"
 #include "ops/pointwise.h"
 #include "ops/random/generator.h"
+#include "tensor/kept_objects.h"
 #include "tensor/sparse_parts.h"
 
 namespace uh {
@@ -195,6 +196,14 @@ uh_handle uh_base(uh_handle self) {
 }
 void* uh_object(uh_handle self) { return impl_of(self)->object(); }
 void uh_set_object(uh_handle self, void* object) { impl_of(self)->set_object(object); }
+int uh_keep_object(uh_handle self) { return keep_object(impl_of(self)); }
+int uh_take_object(uh_handle self) { return take_object(impl_of(self)); }
+void uh_set_notify_returned(void (*notify)(void)) { set_notify_returned(notify); }
+uh_handle uh_next_returned(void) {
+  TensorImpl* impl = next_returned();
+  if (impl) take_object(impl);
+  return reinterpret_cast<uh_handle>(impl);
+}
 int uh_is_wrapped_number(uh_handle self) { return impl_of(self)->wrapped_number(); }
 
 uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64_t ndim,

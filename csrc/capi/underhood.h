@@ -101,6 +101,14 @@ int uh_is_wrapped_number(uh_handle self);
 /* The Python object of the tensor, set by the host; not a reference. */
 void* uh_object(uh_handle self);
 void uh_set_object(uh_handle self, void* object);
+/* Note [Kept objects] in tensor/kept_objects.h. uh_keep_object: 1 if the tensor, which others use,
+ * now owns the caller's reference on its object, and the object none on the tensor. uh_take_object:
+ * 1 if the object owns the caller's reference on the tensor again, and the caller one on the object.
+ * uh_next_returned: a tensor that only its object owns; the caller owns a reference on the object. */
+int uh_keep_object(uh_handle self);
+int uh_take_object(uh_handle self);
+void uh_set_notify_returned(void (*notify)(void));
+uh_handle uh_next_returned(void);
 
 /* ---- making tensors from data */
 /* Copies n elements of dtype `source` from `data` into a new contiguous tensor of dtype `dtype`. */

@@ -112,9 +112,20 @@ class TensorImpl final : public RefCounted {
   void check_writable() const;
 
   // The Python object of this tensor, if it exists. Accessed under Python's own lock, by the code
-  // that makes such objects. Not a reference.
+  // that makes such objects. Not a reference, except in Note [Kept objects].
   void* object() const { return object_.load(std::memory_order_relaxed); }
   void set_object(void* object) { object_.store(object, std::memory_order_relaxed); }
+  // True while the tensor owns a reference on its Python object.
+  bool keeps_object() const { return keeps_object_.load(std::memory_order_relaxed); }
+  void set_keeps_object(bool keeps) { keeps_object_.store(keeps, std::memory_order_relaxed); }
+
+  // Hides RefCounted's, which every Ref<TensorImpl> would call otherwise: Note [Kept objects].
+  void release() {
+    if (!drop()) return;
+    if (keeps_object()) [[unlikely]]
+      return return_to_host();
+    delete this;
+  }
 
   VersionCounter& counter() const {
     return own_counter_ ? own_counter_->counter : storage_->counter();
@@ -145,6 +156,7 @@ class TensorImpl final : public RefCounted {
     return static_cast<std::byte*>(storage_->data()) + layout_.offset * itemsize(dtype_);
   }
   void check_host_reads() const;
+  void return_to_host();
   void refresh();  // recomputes what is derived from the layout
   void announce(events::Kind kind) const;
   void hold_parts(const SparseParts& parts);
@@ -161,6 +173,7 @@ class TensorImpl final : public RefCounted {
   Owner autograd_;
   std::unique_ptr<const SparseParts> sparse_;
   std::atomic<void*> object_{nullptr};
+  std::atomic<bool> keeps_object_{false};
   std::atomic<int64_t> history_version_{0};
   int64_t id_ = next_id(IdSpace::kTensor);
   int64_t numel_ = 0;

@@ -373,6 +373,7 @@ static void visit(Walk *w, PyObject *holder, uint64_t position, PyObject *item, 
     } else if (grow((void **)&w->found, &w->room_found, w->n_new + 1, sizeof(Held))) {
       w->found[w->n_new++] = (Held){uh_intern(w->path, (size_t)end), tensor, holder, kind};
     }
+    if (instance_dict(item)) walk(w, item, kInstance, depth, end);  // x.tag = other
   } else if (is_container(cls)) {
     walk(w, item, cls, depth, end);
   }
@@ -503,10 +504,12 @@ static void walk_roots(Walk *w) {
   w->visits = w->submodules = 0;
   for (int i = 0; i < w->scope->n_roots; ++i) {
     const Root *root = &w->scope->roots[i];
-    if (!root->value || !is_container((Class)root->cls)) continue;
+    if (!root->value) continue;
+    const int is_tensor = root->cls == kTensor && instance_dict(root->value);
+    if (!is_tensor && !is_container((Class)root->cls)) continue;
     w->mix = mixed(w->mix, (uint64_t)root->name);
     const char *name = w->naming ? PyUnicode_AsUTF8(root->key) : NULL;
-    walk(w, root->value, (Class)root->cls, 0, name ? add_path(w, 0, "%s", name, 0) : 0);
+    walk(w, root->value, is_tensor ? kInstance : (Class)root->cls, 0, name ? add_path(w, 0, "%s", name, 0) : 0);
   }
 }
 

@@ -21,4 +21,5 @@ def set_namespace(name: str) -> None:
 
 def no_attribute(module: str, name: str) -> AttributeError:
     """Return the error of a module's `__getattr__`: `module` is named from the engine on."""
-    return AttributeError(f"module '{namespace()}.{module}' has no attribute {name!r}")
+    home = f"{namespace()}.{module}".rstrip(".")
+    return AttributeError(f"module '{home}' has no attribute {name!r}")

@@ -1,6 +1,7 @@
 // The native bases of engine.Tensor and engine.autograd.graph.Node: see tensor_base.h.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <structmember.h>
 
@@ -13,6 +14,12 @@ typedef struct {
   PyObject_HEAD PyObject* handle;
   PyObject* weak_references;
 } Wrapper;
+
+// A tensor's object also has attributes, in a dictionary that its first attribute creates.
+typedef struct {
+  Wrapper base;
+  PyObject* attributes;
+} TensorWrapper;
 
 // ---- garbage
 
@@ -83,7 +90,7 @@ static void collect_object(void* object, void* complete) {
   g_owned.objects[g_owned.objects_used++] = object;
 }
 
-typedef void (*VisitOwned)(uint64_t handle, uh_visit_fn visit, void* argument);
+typedef void (*VisitOwned)(Wrapper* wrapper, uh_visit_fn visit, void* argument);
 
 typedef struct {
   visitproc visit;
@@ -105,11 +112,9 @@ static int show(const OwnedRange* range, visitproc visit, void* argument) {
 }
 
 static int show_owned(Wrapper* self, visitproc visit, void* argument, VisitOwned visit_owned) {
-  if (!self->handle) return 0;
-  const uint64_t handle = PyLong_AsUnsignedLongLong(self->handle);
   if (!g_subtract || (visit != g_subtract && visit != g_follow)) {  // gc.get_referents
     Direct direct = {visit, argument, 0};
-    visit_owned(handle, visit_object, &direct);
+    visit_owned(self, visit_object, &direct);
     return direct.status;
   }
   if (visit == g_follow) {
@@ -125,7 +130,7 @@ static int show_owned(Wrapper* self, visitproc visit, void* argument, VisitOwned
   }
   int complete = 1;
   OwnedRange range = {(PyObject*)self, g_owned.objects_used, 0};
-  visit_owned(handle, collect_object, &complete);
+  visit_owned(self, collect_object, &complete);
   if (!complete) g_owned.objects_used = range.first;
   range.count = g_owned.objects_used - range.first;
   // A wrapper that owns nothing is entered only to replace an older one at the same address.
@@ -186,36 +191,92 @@ static int learn_visitors(void) {
 
 // ---- tensors
 
-static int traverse_tensor(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  return show_owned((Wrapper*)self, visit, arg, uh_visit_owned);
+// Note [One object per tensor]: a TensorImpl remembers its Python object for as long as that lives,
+// so that `x.grad is x.grad`, and a tensor that comes back from the graph is the one that went in.
+// An object that has more than its class and its handle lives as long as the TensorImpl: Note [Kept
+// objects] in csrc/tensor/kept_objects.h.
+static PyTypeObject* tensor_class;  // engine.Tensor
+static PyTypeObject* size_class;    // engine.Size, a subclass of tuple
+
+// The attributes belong to the object alone only if the core does not keep it for later.
+static void visit_tensor(Wrapper* self, uh_visit_fn visit, void* argument) {
+  PyObject* attributes = ((TensorWrapper*)self)->attributes;
+  const uh_handle handle = self->handle ? PyLong_AsUnsignedLongLong(self->handle) : 0;
+  if (attributes && (!handle || uh_use_count(handle) == 1)) visit(attributes, argument);
+  if (handle) uh_visit_owned(handle, visit, argument);
 }
 
-static int release_tensor(PyObject* self) {
-  Wrapper* tensor = (Wrapper*)self;
+static int traverse_tensor(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return show_owned((Wrapper*)self, visit, arg, visit_tensor);
+}
+
+// Releases the objects of tensors that nothing else uses any more. In a loop: the graph of such a
+// tensor may return the next one, 100,000 times.
+static atomic_int has_returned;
+static void release_returned(void) {
+  static int is_running;  // read and written with the GIL
+  if (is_running) return;
+  is_running = 1;
+  atomic_store(&has_returned, 0);
+  for (uh_handle handle; (handle = uh_next_returned());) Py_DECREF((PyObject*)uh_object(handle));
+  is_running = 0;
+}
+static int release_returned_later(void* unused) {
+  release_returned();
+  return 0;
+}
+static void notify_returned(void) {
+  if (!Py_IsInitialized()) return;  // the interpreter has ended, and the objects with it
+  atomic_store(&has_returned, 1);
+  Py_AddPendingCall(release_returned_later, NULL);  // if its queue is full: when a tensor dies
+}
+
+static int is_kept(PyObject* self) {
+  TensorWrapper* tensor = (TensorWrapper*)self;
+  PyObject* number = tensor->base.handle;
+  const int has_attributes = tensor->attributes && PyDict_GET_SIZE(tensor->attributes);
+  if (!number || (!has_attributes && !tensor->base.weak_references && Py_TYPE(self) == tensor_class))
+    return 0;
+  const uh_handle handle = PyLong_AsUnsignedLongLong(number);
+  return uh_object(handle) == self && uh_keep_object(handle);
+}
+
+static void release_tensor(Wrapper* tensor) {
   PyObject* number = tensor->handle;
-  if (!number) return 0;
+  if (!number) return;
   const uh_handle handle = PyLong_AsUnsignedLongLong(number);
   tensor->handle = NULL;
-  if (uh_object(handle) == self) uh_set_object(handle, NULL);
+  if (uh_object(handle) == tensor) uh_set_object(handle, NULL);
   uh_release(handle);
   Py_DECREF(number);
+}
+
+static int clear_tensor(PyObject* self) {
+  if (is_kept(self)) {
+    Py_INCREF(self);
+  } else {
+    release_tensor((Wrapper*)self);
+    Py_CLEAR(((TensorWrapper*)self)->attributes);
+  }
   return 0;
 }
 
 static void deallocate_tensor(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
+  if (is_kept(self)) {
+    Py_SET_REFCNT(self, 1);
+    PyObject_GC_Track(self);
+    return;
+  }
   if (((Wrapper*)self)->weak_references) PyObject_ClearWeakRefs(self);
-  release_tensor(self);
+  Py_CLEAR(((TensorWrapper*)self)->attributes);
+  release_tensor((Wrapper*)self);
   type->tp_free(self);
   Py_DECREF(type);  // an instance of a heap type holds a reference on it
+  if (atomic_load_explicit(&has_returned, memory_order_relaxed)) release_returned();
 }
-
-// Note [One object per tensor]: a TensorImpl remembers its Python object for as long as that lives,
-// so that `x.grad is x.grad`, and a tensor that comes back from the graph is the one that went in.
-static PyTypeObject* tensor_class;  // engine.Tensor
-static PyTypeObject* size_class;    // engine.Size, a subclass of tuple
 
 static PyObject* set_classes(PyObject* unused, PyObject* args) {
   PyTypeObject *tensor, *size;
@@ -235,6 +296,7 @@ static PyObject* wrap(PyObject* unused, PyObject* number) {
   if (handle == (uh_handle)-1 && PyErr_Occurred()) return NULL;
   PyObject* existing = uh_object(handle);
   if (existing && Py_REFCNT(existing) > 0) {  // 0: it is being deallocated right now
+    if (uh_take_object(handle)) return existing;
     Py_INCREF(existing);
     uh_decref(handle);
     return existing;
@@ -354,6 +416,7 @@ static PyObject* nested(PyObject* self, PyObject* kind) {
 
 static PyGetSetDef tensor_properties[] = {
     {"shape", shape, NULL, "The sizes.", NULL},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "The attributes.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -371,13 +434,14 @@ static PyMemberDef tensor_members[] = {
     {"_h", T_OBJECT_EX, offsetof(Wrapper, handle), 0,
      "address of the TensorImpl, whose reference this object owns"},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Wrapper, weak_references), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(TensorWrapper, attributes), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyType_Slot tensor_slots[] = {
     {Py_tp_dealloc, deallocate_tensor},
     {Py_tp_traverse, traverse_tensor},
-    {Py_tp_clear, release_tensor},
+    {Py_tp_clear, clear_tensor},
     {Py_tp_members, tensor_members},
     {Py_tp_methods, tensor_methods},
     {Py_tp_getset, tensor_properties},
@@ -387,16 +451,20 @@ static PyType_Slot tensor_slots[] = {
 
 static PyType_Spec tensor_spec = {
     .name = "engine._native._TensorBase",
-    .basicsize = sizeof(Wrapper),
+    .basicsize = sizeof(TensorWrapper),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .slots = tensor_slots,
 };
 
 // ---- Nodes
 
+static void visit_node(Wrapper* self, uh_visit_fn visit, void* argument) {
+  if (self->handle) uh_node_visit_owned(PyLong_AsUnsignedLongLong(self->handle), visit, argument);
+}
+
 static int traverse_node(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  return show_owned((Wrapper*)self, visit, arg, uh_node_visit_owned);
+  return show_owned((Wrapper*)self, visit, arg, visit_node);
 }
 
 static int release_node(PyObject* self) {
@@ -453,6 +521,7 @@ int uh_base_types(uintptr_t list) {
   const int failed = append_type((PyObject*)list, &tensor_spec) ||
                      append_type((PyObject*)list, &node_spec) || learn_visitors();
   if (failed) PyErr_Clear();
+  uh_set_notify_returned(notify_returned);
   PyGILState_Release(gil);
   return failed ? -1 : 0;
 }

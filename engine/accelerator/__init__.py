@@ -14,6 +14,10 @@ from engine.opencl import device_count as device_count
 from engine.opencl import is_available as is_available
 
 
+class AcceleratorError(RuntimeError):
+    """PyTorch's class for errors of a device. Those of an OpenCL device are RuntimeErrors of the operator."""
+
+
 def current_accelerator(check_available: bool = False) -> dtypes.device | None:
     """Return the device of the accelerator without an index; None if there is none."""
     return dtypes.device("opencl") if is_available() else None

@@ -7,11 +7,12 @@ Every operation on tensors that require gradients creates a Node with its gradie
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
 from engine._native.errors import last_error
-from engine._native.namespace import no_attribute
+from engine._native.namespace import namespace
 from engine.autograd.anomaly_mode import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from engine.autograd.edge import GradientEdge
 from engine.autograd.grad_mode import (
@@ -21,6 +22,7 @@ from engine.autograd.grad_mode import (
     is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from engine.creation import zeros_like
 from engine.tensor import Tensor, wrap
@@ -173,6 +175,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -185,8 +188,16 @@ def grad(
         allow_unused: return None for an input that no output depends on, instead of raising.
         materialize_grads: return zeros for it.
         is_grads_batched: run one pass per entry of the first dimension of `grad_outputs`.
+        only_inputs: deprecated in PyTorch and without effect.
     Returns: a gradient of the input's shape and dtype per input.
     """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            f"other parts of the graph, please use {namespace()}.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     roots, targets = _tuple(outputs), _tuple(inputs)
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -281,7 +292,9 @@ else:
         if name in _MODULES:
             return importlib.import_module(f"engine.autograd.{name}")
         if name not in _LAZY:
-            raise no_attribute("autograd", name)
+            from engine.absent_names import absent
+
+            raise absent("autograd", name)
         value = globals()[name] = getattr(importlib.import_module(_LAZY[name]), name)
         return value
 
@@ -301,4 +314,5 @@ __all__ = [
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]

@@ -87,14 +87,14 @@ class _GradMode(_Mode):
 
     enabled = True
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, orig_func: Any = None) -> Any:
         instance = super().__new__(cls)
-        if function is None:
+        if orig_func is None:
             return instance
         instance.__init__()  # type: ignore[misc]
-        return instance(function)
+        return instance(orig_func)
 
-    def __init__(self, function: Callable[..., Any] | None = None) -> None:
+    def __init__(self, orig_func: Callable[..., Any] | None = None) -> None:
         self._previous = False
 
     def __enter__(self) -> None:
@@ -174,3 +174,17 @@ class inference_mode(_Mode):
         grad, inference = self._previous
         lib.uh_set_inference_enabled(inference)
         lib.uh_set_grad_enabled(grad)
+
+
+class set_multithreading_enabled(_Mode):
+    """Accepted as in PyTorch: a backward pass on the CPU runs in the thread that calls it in either mode."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+
+    def _copy(self) -> set_multithreading_enabled:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *unused: Any) -> None: ...

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine._native.tensor_base import _NodeBase
+from engine.absent_names import getattr_of
 from engine.autograd._callbacks import DROP, borrow, give, hold
 from engine.autograd.edge import GradientEdge
 from engine.boxed import unbox
@@ -420,6 +421,17 @@ def queue_callback(call: Callable[[], None]) -> None:
         raise_last()
 
 
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Count a write to a tensor, or to each of several, that the engine did not see: backward then notices it.
+
+    Raises: RuntimeError for a tensor that was created in inference mode.
+    """
+    for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if each.is_inference():
+            raise RuntimeError("increment_version: an inference tensor does not track its version")
+        each.detach().as_strided((0,), (1,)).zero_()
+
+
 __all__ = [
     "GradientEdge",
     "Node",
@@ -428,7 +440,9 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "give",
+    "increment_version",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
+__getattr__ = getattr_of("autograd.graph")

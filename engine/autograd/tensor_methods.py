@@ -15,6 +15,8 @@ from engine.tensor import Tensor, wrap
 if TYPE_CHECKING:
     from typing import Self
 
+    from engine.dtypes import dtype
+
     class _Base:
         _h: int
 
@@ -166,6 +168,31 @@ class Differentiable(_Base):
     def is_inference(self) -> bool:
         """Return True if the tensor was created in `inference_mode`."""
         return bool(lib.uh_is_inference(self._h))
+
+    def as_subclass(self, cls: type[Subclass]) -> Subclass:
+        """Return a tensor of class `cls` over the same memory, in the same graph.
+
+        Results of operators are plain tensors. Raises: TypeError for a class that is not one of tensors.
+        """
+        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+            raise TypeError(
+                "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
+                "Make sure your class inherits from Tensor."
+            )
+        alias = self.view_as(self)
+        view = _new(cls)
+        view._h = lib.uh_retain(alias._h)
+        view._remember()
+        return view
+
+    @property
+    def grad_dtype(self) -> dtype:
+        """The dtype of the gradients: that of the tensor."""
+        return self.dtype
+
+    def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
+        """Return what `load_state_dict` would put in the place of this tensor: `other`, or a copy in its memory."""
+        return other.detach() if assign else self.copy_(other).detach()
 
     @classmethod
     def _make_subclass(

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from engine import jit
+from engine.absent_names import getattr_of
 from engine.nn.module import Module
 from engine.tensor import Tensor
 
@@ -29,6 +30,7 @@ __all__ = [
     "reset",
     "set_stance",
 ]
+__getattr__ = getattr_of("compiler")
 
 _DISABLED = "_engine_compiler_disabled"
 

@@ -3,7 +3,12 @@
 They are composed of `autograd.grad` and loops: `vmap` calls the function once for each element of the batch.
 """
 
-from engine.func.functional_call import functional_call, stack_module_state
+from engine.absent_names import getattr_of
+from engine.func.functional_call import (
+    functional_call,
+    replace_all_batch_norm_modules_,
+    stack_module_state,
+)
 from engine.func.gradients import (
     grad,
     grad_and_value,
@@ -25,7 +30,9 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",
 ]
+__getattr__ = getattr_of("func")

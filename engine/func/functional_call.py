@@ -68,6 +68,20 @@ def _replaced(
             table[name] = value
 
 
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Make all batch norms of a module use the batch's statistics only, and return the module.
+
+    `vmap` cannot write running statistics.
+    """
+    from engine.nn.modules.batchnorm import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Return the parameters and the buffers of modules of one class, stacked along a new first dimension.
 

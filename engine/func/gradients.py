@@ -205,15 +205,25 @@ def vjp(func: Any, *primals: Any, has_aux: bool = False) -> Any:
     return (released[0], pull, released[1]) if has_aux else (released[0], pull)
 
 
-def jacrev(func: Any, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False) -> Any:
+def jacrev(
+    func: Any,
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Any:
     """Return a function that returns the Jacobian of `func`: a backward pass for each element of the result.
 
-    Shape: that of the result, then that of the argument.
+    Shape: that of the result, then that of the argument. `chunk_size` is the number of elements that PyTorch computes
+    at once; here they are computed one by one.
+    Raises: ValueError for a `chunk_size` below 1.
 
     >>> jacrev(lambda x: x * x)(engine.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
     """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with _call():

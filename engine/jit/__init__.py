@@ -12,7 +12,7 @@ from typing import Any
 
 from engine._native.errors import ScriptError as Error
 from engine._native.interrupt import listen as _listen
-from engine._native.namespace import no_attribute
+from engine.absent_names import absent
 from engine.jit.compilation_unit import CompilationUnit
 from engine.jit.custom_passes import passes, pipeline, register_pass, run_pass, unregister_pass
 from engine.jit.decorators import (
@@ -115,4 +115,4 @@ for _public in [kind for name in __all__ if isinstance(kind := globals().get(nam
 def __getattr__(name: str) -> Any:
     if name == "isinstance":  # a global of that name would hide Python's from this file
         return is_instance
-    raise no_attribute("jit", name)
+    raise absent("jit", name)

@@ -63,9 +63,9 @@ def modifier_of(fn: object) -> str:
     return getattr(fn, _NAME, "")
 
 
-def annotate(the_type: Any, value: T) -> T:
-    """Returns `value`; compiled code gives it the type `the_type`: `annotate(List[int], [])`."""
-    return value
+def annotate(the_type: Any, the_value: T) -> T:
+    """Returns `the_value`; compiled code gives it the type `the_type`: `annotate(List[int], [])`."""
+    return the_value
 
 
 def is_instance(obj: Any, target_type: Any) -> bool:
@@ -94,14 +94,14 @@ def is_scripting() -> bool:
     return False
 
 
-def interface(python: type) -> type:
+def interface(obj: type) -> type:
     """Marks a class that declares a submodule's methods; a module annotates it as `child: Scorer`.
 
     Compiled code calls the actual submodule's methods. Compiling the module raises RuntimeError for a
     submodule that lacks one of them.
     """
-    setattr(python, _NAME, "interface")
-    return python
+    setattr(obj, _NAME, "interface")
+    return obj
 
 
 class Attribute:

@@ -24,6 +24,7 @@ engine's own: it is recorded, traced, scripted, saved and, with a formula, diffe
 tensor([2., 2.])
 """
 
+from engine.absent_names import getattr_of
 from engine.library.custom_ops import CustomOpDef, custom_op
 from engine.library.opcheck import OpCheckError, opcheck
 from engine.library.registration import (
@@ -53,3 +54,4 @@ __all__ = [
     "register_fake",
     "register_kernel",
 ]
+__getattr__ = getattr_of("library")

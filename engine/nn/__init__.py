@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from engine._native.namespace import no_attribute
 from engine.nn import functional as functional
 from engine.nn import modules as modules
 from engine.nn.functional.linear_cross_entropy import (
@@ -38,7 +37,9 @@ else:
         if name == "DataParallel":
             return importlib.import_module("engine.nn.parallel").DataParallel
         if name not in _LATER:
-            raise no_attribute("nn", name)
+            from engine.absent_names import absent
+
+            raise absent("nn", name)
         value = globals()[name] = getattr(modules, name)
         return value
 

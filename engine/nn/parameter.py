@@ -34,6 +34,9 @@ class Parameter(Tensor):
         parameter: Parameter = Tensor._make_subclass(cls, data, requires_grad)
         return parameter
 
+    def __copy__(self) -> Parameter:
+        return _rebuild(type(self), self.data, (self.requires_grad,), self.__dict__)
+
     def __deepcopy__(self, memo: dict[Any, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)

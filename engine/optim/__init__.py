@@ -8,6 +8,7 @@ for x, y in data:
     optimizer.step()
 """
 
+from engine.absent_names import getattr_of
 from engine.optim import lr_scheduler as lr_scheduler
 from engine.optim import swa_utils as swa_utils
 from engine.optim.adadelta import Adadelta
@@ -52,3 +53,4 @@ __all__ = [
     "register_optimizer_step_pre_hook",
     "swa_utils",
 ]
+__getattr__ = getattr_of("optim")

@@ -23,6 +23,7 @@ from typing import Any
 
 from engine import regions
 from engine._native import lib
+from engine.absent_names import getattr_of
 from engine.inspect.recorder import record
 from engine.profiler.averages import EventList, as_chrome_trace
 from engine.profiler.spans import UserSpan, nested, read_spans
@@ -37,6 +38,7 @@ __all__ = [
     "supported_activities",
     "tensorboard_trace_handler",
 ]
+__getattr__ = getattr_of("profiler")
 
 
 class ProfilerActivity(enum.Enum):
@@ -269,9 +271,15 @@ class profile:
 
 
 def tensorboard_trace_handler(
-    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
+    dir_name: str,
+    worker_name: str | None = None,
+    use_gzip: bool = False,
+    use_python_export: bool = False,
 ) -> Callable[[profile], None]:
-    """Return a function for `on_trace_ready` that writes a Chrome trace into a folder."""
+    """Return a function for `on_trace_ready` that writes a Chrome trace into a folder.
+
+    `use_python_export` has no effect: Python writes the file.
+    """
     worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
 
     def handler(profile: profile) -> None:

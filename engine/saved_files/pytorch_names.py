@@ -14,7 +14,7 @@ _HOMES = {name: f"torch.nn.modules.{module}" for name, module in PATHS.items()} 
     name: home
     for home, names in {
         "torch._C": "Generator",
-        "torch.storage": "UntypedStorage",
+        "torch.storage": "TypedStorage UntypedStorage",
         "torch.nn.modules.linear": "NonDynamicallyQuantizableLinear",
         "torch.optim": "Adafactor Muon",
         "torch.optim.adamw": "AdamW",

@@ -12,7 +12,6 @@ import math
 import mmap as _mmap
 import pickle
 import sys
-import warnings
 from array import array
 from collections import Counter, OrderedDict
 from io import BytesIO
@@ -215,15 +214,7 @@ def _rebuild_from_type(function: Any, kind: Any, arguments: Any, state: Any) -> 
         result = engine.nn.Buffer(result, persistent=state.get("persistent") is not False)
         state = {key: state[key] for key in state if key not in ("_is_buffer", "persistent")}
     if isinstance(state, dict) and all(type(name) is str for name in state):
-        if hasattr(result, "__dict__"):
-            vars(result).update(state)
-        elif state:
-            names = ", ".join(sorted(state))
-            warnings.warn(
-                f"load: a tensor has the attributes {names}, which are left out: a plain Tensor has "
-                "no attributes here",
-                stacklevel=2,
-            )
+        vars(result).update(state)
     elif state is not None:
         raise PickleError(f"a tensor has {describe(state)} for attributes")
     return result

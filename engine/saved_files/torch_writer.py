@@ -134,7 +134,7 @@ class _Pickler(_PythonPickler):
     dispatch[dtype] = save_dtype
 
     def _reduce_tensor(self, obj: Tensor) -> Any:
-        attributes = dict(getattr(obj, "__dict__", {}))  # a plain Tensor has none
+        attributes = dict(obj.__dict__)
         if isinstance(obj, engine.nn.Parameter):
             parts = (obj.data, obj.requires_grad, _no_hooks())
             if attributes:

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import engine
+from engine.absent_names import getattr_of
 from engine.autograd import Function, backward, graph
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "set_checkpoint_early_stop",
     "set_device_states",
 ]
+__getattr__ = getattr_of("utils.checkpoint")
 
 
 class CheckpointError(RuntimeError):

@@ -24,6 +24,7 @@ HELP = {
     "ob_type": "The address of the object's type.",
     "_h": "A slot of Tensor: the Python int that holds the address of the TensorImpl.",
     "__weakref__": "A slot: the list of weak references, which do not keep the object alive.",
+    "__dict__": "A slot: the dictionary of attributes, created with the first of them.",
     "Python object": "The references to the object, one line for each holder.",
     "TensorImpl": "The engine's own count of uses of the tensor.",
     "Storage": "The engine's own count of uses of the bytes; each tensor on them holds one.",

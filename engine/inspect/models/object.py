@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from engine.inspect.selection import Selection
 
 WORD = 8
-_SLOTS = ("ob_refcnt", "ob_type", "_h", "__weakref__")  # CPython 3.12+ keeps __weakref__ elsewhere
+_SLOTS = ("ob_refcnt", "ob_type", "_h", "__weakref__", "__dict__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,7 @@ def _header(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
             "ob_type": f"the type {seen.type}",
             "_h": f"int: TensorImpl {tensor}" if value else "empty",
             "__weakref__": "weak references" if value else "no weak reference",
+            "__dict__": "attributes" if value else "no attributes",
         }.get(field, "")
         yield Word(offset, raw.hex(" "), value, field, meaning)
 

@@ -6,9 +6,10 @@ functions that convert arguments in Python first (`reduction="mean"` to a code, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine._generated.ops import space as _space
+from engine.function_forms import conv_tbc as conv_tbc
 from engine.nn.functional.activation import celu as celu
 from engine.nn.functional.activation import celu_ as celu_
 from engine.nn.functional.activation import elu as elu
@@ -130,8 +131,19 @@ from engine.nn.functional.vision import unfold as unfold
 from engine.nn.functional.vision import upsample as upsample
 from engine.nn.functional.vision import upsample_bilinear as upsample_bilinear
 from engine.nn.functional.vision import upsample_nearest as upsample_nearest
+from engine.overrides import has_torch_function as has_torch_function
+from engine.overrides import has_torch_function_unary as has_torch_function_unary
+from engine.overrides import has_torch_function_variadic as has_torch_function_variadic
 
 if TYPE_CHECKING:
     from engine._generated.functions_nn_functional import *  # noqa: F403
 else:
-    __getattr__, __dir__ = _space("nn.functional", globals())
+    _find, __dir__ = _space("nn.functional", globals())
+
+    def __getattr__(name: str) -> Any:
+        try:
+            return _find(name)
+        except AttributeError:
+            from engine.absent_names import absent
+
+            raise absent("nn.functional", name) from None

@@ -23,6 +23,7 @@ __all__ = [
     "is_parametrized",
     "register_parametrization",
     "remove_parametrizations",
+    "transfer_parametrizations_and_params",
     "type_before_parametrizations",
 ]
 
@@ -275,3 +276,25 @@ def remove_parametrizations(
 def type_before_parametrizations(module: Module) -> type:
     """Return the module's class without parametrizations."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Give `to_module` the parametrizations of another module, or of one tensor, with their originals.
+
+    A tensor that `to_module` lacks is added. Returns: `to_module`.
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    for name in [tensor_name] if tensor_name is not None else list(from_module.parametrizations):
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name)))
+        for parametrization in from_module.parametrizations[name]:
+            register_parametrization(to_module, name, parametrization)
+        source, target = from_module.parametrizations[name], to_module.parametrizations[name]
+        for part in (
+            ["original"] if source.is_tensor else [f"original{i}" for i in range(source.ntensors)]
+        ):
+            setattr(target, part, getattr(source, part))
+    return to_module

@@ -1,5 +1,6 @@
 """Data sets, samplers and the DataLoader, under PyTorch's names."""
 
+from engine.absent_names import getattr_of
 from engine.utils.data.collate import default_collate, default_convert
 from engine.utils.data.dataloader import DataLoader
 from engine.utils.data.dataset import (
@@ -44,3 +45,4 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+__getattr__ = getattr_of("utils.data")

@@ -1,0 +1,86 @@
+"""Fake quantization: floats rounded to the values that a quantized dtype could store, for training with it in mind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import engine
+from engine.autograd.function import Function
+from engine.tensor import Tensor
+
+__all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"]
+
+
+class _FakeQuantize(Function):
+    """round(input / scale) + zero_point within the limits, as a float again; the gradient passes where it is within."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int
+    ) -> Tensor:
+        quantized = engine.round(input * (1 / scale)) + zero_point
+        ctx.save_for_backward((quantized >= low) & (quantized <= high))
+        return ((quantized.clamp(low, high) - zero_point) * scale).to(input.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        (mask,) = ctx.saved_tensors
+        return gradients[0] * mask, None, None, None, None
+
+
+def _check(function: str, input: Tensor, low: int, high: int) -> None:
+    if not input.is_floating_point():
+        raise RuntimeError(f"{function}: expected a floating point tensor, got {input.dtype}")
+    if low > high:
+        raise RuntimeError(
+            f"{function}: `quant_min` should be less than or equal to `quant_max`, got {low} and {high}"
+        )
+
+
+def fake_quantize_per_tensor_affine(
+    input: Tensor, scale: float | Tensor, zero_point: int | Tensor, quant_min: int, quant_max: int
+) -> Tensor:
+    """Round to the values of a quantized dtype: (clamp(round(input / scale) + zero_point) - zero_point) * scale.
+
+    Raises: RuntimeError for integers, or limits that `zero_point` is not within.
+
+    >>> fake_quantize_per_tensor_affine(engine.tensor([0.26, 9.0]), 0.5, 0, 0, 4)
+    tensor([0.5000, 2.0000])
+    """
+    _check("fake_quantize_per_tensor_affine", input, quant_min, quant_max)
+    zero = engine.as_tensor(zero_point)
+    if not quant_min <= int(zero) <= quant_max:
+        raise RuntimeError(
+            "fake_quantize_per_tensor_affine: `zero_point` must be between `quant_min` and `quant_max`, "
+            f"got {int(zero)}, {quant_min} and {quant_max}"
+        )
+    arguments = engine.as_tensor(scale, dtype=engine.float32), zero, quant_min, quant_max
+    result: Tensor = _FakeQuantize.apply(input, *arguments)
+    return result
+
+
+def fake_quantize_per_channel_affine(
+    input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+) -> Tensor:
+    """The same with a scale and a zero point for each index of dimension `axis`.
+
+    Raises: RuntimeError for integers, other limits, or another number of scales or zero points.
+    """
+    function = "fake_quantize_per_channel_affine"
+    _check(function, input, quant_min, quant_max)
+    count = input.size(axis)
+    if scale.shape != (count,) or zero_point.shape != (count,):
+        raise RuntimeError(
+            f"{function}: scale and zero_point must have {count} elements, the size of dimension {axis}, "
+            f"got shapes {tuple(scale.shape)} and {tuple(zero_point.shape)}"
+        )
+    if ((zero_point < quant_min) | (zero_point > quant_max)).any():
+        raise RuntimeError(
+            f"{function}: `zero_point` must be between `quant_min` and `quant_max`, "
+            f"got {zero_point.tolist()}, {quant_min} and {quant_max}"
+        )
+    shape = [1] * input.dim()
+    shape[axis] = count
+    per_index = scale.float().reshape(shape), zero_point.reshape(shape)
+    result: Tensor = _FakeQuantize.apply(input, *per_index, quant_min, quant_max)
+    return result
