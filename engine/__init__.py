@@ -77,8 +77,8 @@ for _name in _SPARSE_METHODS.split():
 
 _ABSENT_METHODS = (
     "ccol_indices chalf dequantize eig index int_repr lstsq q_per_channel_axis q_per_channel_scales "
-    "q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce resize resize_as row_indices slice_inverse "
-    "solve sspaddmm symeig to_mkldnn to_padded_tensor volatile"
+    "q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce resize resize_as row_indices "
+    "slice_inverse solve sspaddmm symeig to_mkldnn to_padded_tensor volatile"
 )
 for _name in _ABSENT_METHODS.split():
     setattr(Tensor, _name, _overloads.Absent(_name))
@@ -101,17 +101,17 @@ _NAMES = {
     "accelerator": "AcceleratorError",
     "checks": "_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type "
     "_check_value",
-    "control_flow": "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum "
-    "while_loop",
+    "control_flow": "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt "
+    "sym_sum while_loop",
     "default_device": "get_default_device set_default_device",
     "dlpack": "from_dlpack",
     "func.vmap": "vmap",
     "fake_quantize": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
     "files": "from_file",
-    "function_forms": "alpha_dropout_ binomial compiled_with_cxx11_abi conv_tbc detach_ dropout_ feature_alpha_dropout_ "
-    "feature_dropout_ get_device get_device_module get_file_path has_lapack has_mkl has_openmp "
-    "has_spectral is_distributed is_inference is_neg is_nonzero is_same_size is_signed is_storage is_vulkan_available norm_except_dim "
-    "range rrelu rrelu_ set_anomaly_enabled set_num_interop_threads to_dlpack typename",
+    "function_forms": "alpha_dropout_ binomial compiled_with_cxx11_abi conv_tbc detach_ dropout_ "
+    "feature_alpha_dropout_ feature_dropout_ get_device get_device_module get_file_path has_lapack has_mkl has_openmp "
+    "has_spectral is_distributed is_inference is_neg is_nonzero is_same_size is_signed is_storage "
+    "is_vulkan_available norm_except_dim range rrelu rrelu_ set_anomaly_enabled set_num_interop_threads to_dlpack typename",
     "futures": "Future",
     "jit": "fork wait",
     "modes": "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
@@ -189,6 +189,7 @@ if TYPE_CHECKING:
         xpu,
     )
     from engine._generated.functions import *  # noqa: F403
+    from engine.accelerator import AcceleratorError as AcceleratorError
     from engine.amp import GradScaler as GradScaler
     from engine.amp.autocast_mode import autocast as autocast
     from engine.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
@@ -215,12 +216,34 @@ if TYPE_CHECKING:
     from engine.checks import _check_type as _check_type
     from engine.checks import _check_value as _check_value
     from engine.compiler import compile as compile
+    from engine.control_flow import SymBool as SymBool
+    from engine.control_flow import SymFloat as SymFloat
+    from engine.control_flow import SymInt as SymInt
+    from engine.control_flow import cond as cond
+    from engine.control_flow import sym_float as sym_float
+    from engine.control_flow import sym_int as sym_int
+    from engine.control_flow import sym_ite as sym_ite
+    from engine.control_flow import sym_max as sym_max
+    from engine.control_flow import sym_min as sym_min
+    from engine.control_flow import sym_not as sym_not
+    from engine.control_flow import sym_sqrt as sym_sqrt
+    from engine.control_flow import sym_sum as sym_sum
+    from engine.control_flow import while_loop as while_loop
     from engine.default_device import get_default_device as get_default_device
     from engine.default_device import set_default_device as set_default_device
     from engine.dlpack import from_dlpack as from_dlpack
+    from engine.fake_quantize import (
+        fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
+    )
+    from engine.fake_quantize import (
+        fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine,
+    )
+    from engine.files import from_file as from_file
     from engine.func.vmap import vmap as vmap
     from engine.function_forms import alpha_dropout_ as alpha_dropout_
+    from engine.function_forms import binomial as binomial
     from engine.function_forms import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+    from engine.function_forms import conv_tbc as conv_tbc
     from engine.function_forms import detach_ as detach_
     from engine.function_forms import dropout_ as dropout_
     from engine.function_forms import feature_alpha_dropout_ as feature_alpha_dropout_
@@ -228,6 +251,10 @@ if TYPE_CHECKING:
     from engine.function_forms import get_device as get_device
     from engine.function_forms import get_device_module as get_device_module
     from engine.function_forms import get_file_path as get_file_path
+    from engine.function_forms import has_lapack as has_lapack
+    from engine.function_forms import has_mkl as has_mkl
+    from engine.function_forms import has_openmp as has_openmp
+    from engine.function_forms import has_spectral as has_spectral
     from engine.function_forms import is_distributed as is_distributed
     from engine.function_forms import is_inference as is_inference
     from engine.function_forms import is_neg as is_neg
@@ -242,7 +269,9 @@ if TYPE_CHECKING:
     from engine.function_forms import rrelu_ as rrelu_
     from engine.function_forms import set_anomaly_enabled as set_anomaly_enabled
     from engine.function_forms import set_num_interop_threads as set_num_interop_threads
+    from engine.function_forms import to_dlpack as to_dlpack
     from engine.function_forms import typename as typename
+    from engine.futures import Future as Future
     from engine.jit import fork as fork
     from engine.jit import wait as wait
     from engine.modes import (
@@ -260,6 +289,8 @@ if TYPE_CHECKING:
     from engine.modes import set_flush_denormal as set_flush_denormal
     from engine.modes import set_warn_always as set_warn_always
     from engine.modes import use_deterministic_algorithms as use_deterministic_algorithms
+    from engine.overrides import DisableTorchFunction as DisableTorchFunction
+    from engine.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
     from engine.serialization import load as load
     from engine.serialization import save as save
     from engine.sparse.construct import sparse_bsc_tensor as sparse_bsc_tensor
@@ -271,6 +302,7 @@ if TYPE_CHECKING:
     from engine.sparse.tensor_methods import resize_as_sparse_ as resize_as_sparse_
     from engine.sparse.tensor_methods import smm as smm
     from engine.sparse.tensor_methods import spmm as spmm
+    from engine.typed_storage import TypedStorage as TypedStorage
     from engine.typed_tensors import BFloat16Tensor as BFloat16Tensor
     from engine.typed_tensors import BoolTensor as BoolTensor
     from engine.typed_tensors import ByteTensor as ByteTensor

@@ -1,4 +1,4 @@
-"""Why public names of PyTorch are not here, and what to use instead: the text of the AttributeError.
+"""Why public names of PyTorch are not here, and what to use: the text of the AttributeError.
 
 tests/conformance/NAMES.md lists all of them. Each pattern (fnmatch) is a name with its module's, without "torch.".
 """

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import engine
-from engine.autograd.function import Function
 from engine.tensor import Tensor
 
 __all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"]
 
 
-class _FakeQuantize(Function):
-    """round(input / scale) + zero_point within the limits, as a float again; the gradient passes where it is within."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int
-    ) -> Tensor:
-        quantized = engine.round(input * (1 / scale)) + zero_point
-        ctx.save_for_backward((quantized >= low) & (quantized <= high))
-        return ((quantized.clamp(low, high) - zero_point) * scale).to(input.dtype)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Any:
-        (mask,) = ctx.saved_tensors
-        return gradients[0] * mask, None, None, None, None
+def _rounded(input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
+    """Return round(input / scale) + zero_point within the limits, as floats; the gradient passes where it is within."""
+    values = input.detach()
+    quantized = engine.round(values * (1 / scale)) + zero_point
+    result = ((quantized.clamp(low, high) - zero_point) * scale).to(input.dtype)
+    is_within = (quantized >= low) & (quantized <= high)
+    return result + engine.where(is_within, input - values, 0)
 
 
 def _check(function: str, input: Tensor, low: int, high: int) -> None:
@@ -55,8 +44,7 @@ def fake_quantize_per_tensor_affine(
             f"got {int(zero)}, {quant_min} and {quant_max}"
         )
     arguments = engine.as_tensor(scale, dtype=engine.float32), zero, quant_min, quant_max
-    result: Tensor = _FakeQuantize.apply(input, *arguments)
-    return result
+    return _rounded(input, *arguments)
 
 
 def fake_quantize_per_channel_affine(
@@ -82,5 +70,4 @@ def fake_quantize_per_channel_affine(
     shape = [1] * input.dim()
     shape[axis] = count
     per_index = scale.float().reshape(shape), zero_point.reshape(shape)
-    result: Tensor = _FakeQuantize.apply(input, *per_index, quant_min, quant_max)
-    return result
+    return _rounded(input, *per_index, quant_min, quant_max)

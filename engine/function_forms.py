@@ -76,12 +76,10 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
 
     Dtype: that of `count`. Raises: NotImplementedError for a generator: the default one is used.
     """
-    from engine.distributions.sampling import sample_binomial
-
     if generator is not None:
         raise NotImplementedError("binomial: generator must be None, call manual_seed instead")
-    with engine.no_grad():
-        return sample_binomial(*engine.broadcast_tensors(count, prob)).to(count.dtype)
+    drawn = engine.distributions.Binomial(count, probs=prob, validate_args=False).sample()
+    return drawn.to(count.dtype)
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:

@@ -200,7 +200,7 @@ def _elements_of(tensor: Tensor, kind: Dtype) -> Tensor:
 
 
 def _over(elements: Tensor) -> TypedStorage:
-    """Return the typed storage of a flat tensor that has a Storage of its own."""
+    """Return the typed storage of a flat tensor that shares its Storage with no other."""
     return TypedStorage(wrap_storage=elements.untyped_storage(), dtype=elements.dtype)
 
 

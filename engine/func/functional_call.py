@@ -73,10 +73,11 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
     `vmap` cannot write running statistics.
     """
-    from engine.nn.modules.batchnorm import _BatchNorm
-
     for module in root.modules():
-        if isinstance(module, _BatchNorm) and module.track_running_stats:
+        if (
+            isinstance(module, engine.nn.modules.batchnorm._BatchNorm)
+            and module.track_running_stats
+        ):
             module.running_mean = module.running_var = module.num_batches_tracked = None
             module.track_running_stats = False
     return root

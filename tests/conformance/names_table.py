@@ -34,7 +34,7 @@ MODULES = (
     "torch.testing", "torch.overrides", "torch.library", "torch.hub", "torch.types", "torch.compiler",
     "torch.profiler", "torch.signal.windows",
 )  # fmt: skip
-_SILENT = (
+_SHORT_MESSAGES = (
     "torch.fft",
     "torch.linalg",
     "torch.random",
@@ -51,7 +51,7 @@ lacks parameters. *Refused*: the name can be imported and says, when it is used,
 the AttributeError says why, and what to use, in the words below.
 
 `help(torch.nn.Linear)` of a program that runs with `--as torch` says "in module engine.nn.modules.linear", where the
-code is: modules keep their `__name__`, by which tracing and compiling tell the engine's frames from the program's.
+code is: modules keep their `__name__`, by which tracing and compiling recognise the engine's frames.
 Classes have PyTorch's `__module__`, so that pickles and printed types are PyTorch's.
 
 | module | names | there | in part | refused | out |
@@ -140,8 +140,8 @@ def _compared(home: str, name: str, theirs: Any, owner: Any) -> Name:
         ours = getattr(owner, name)
     except AttributeError as error:
         text = reason(f"{home}.{name}".removeprefix("torch.")) or ""
-        is_told = home in CLASSES[1:] or home in _SILENT or str(error).endswith(text)
-        return Name(home, name, "out", text if is_told else f"not told: {error}")
+        is_in_message = home in CLASSES[1:] or home in _SHORT_MESSAGES or str(error).endswith(text)
+        return Name(home, name, "out", text if is_in_message else f"another message: {error}")
     if (getattr(ours, "__doc__", None) or "").startswith("Raise NotImplementedError: "):
         return Name(home, name, "refused", ours.__doc__.partition(": ")[2].rstrip("."))
     if missing := missing_parameters(theirs, ours):
@@ -192,7 +192,11 @@ def problems(rows: list[Name]) -> list[str]:
     wrong = [
         f"{row.full} is out without a reason in absent_names.py" for row in out if not row.note
     ]
-    wrong += [f"{row.full}: the reason is {row.note}" for row in out if row.note[:8] == "not told"]
+    wrong += [
+        f"{row.full}: the reason is {row.note}"
+        for row in out
+        if row.note.startswith("another message")
+    ]
     names = [row.full.removeprefix("torch.") for row in out]
     for patterns in REASONS.values():
         wrong += [

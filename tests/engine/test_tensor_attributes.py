@@ -98,16 +98,16 @@ def test_a_parameter_stays_one() -> None:
 
 
 def test_weak_references_live_as_long_as_the_tensor() -> None:
-    gone: list[str] = []
+    dead: list[str] = []
     x = engine.ones(2, requires_grad=True)
-    reference = weakref.ref(x, lambda _: gone.append("x"))
+    reference = weakref.ref(x, lambda _: dead.append("x"))
     y = x * 2
     del x
     assert reference() is y.grad_fn.next_functions[0][0].variable
-    assert not gone
+    assert not dead
     del y
     assert reference() is None
-    assert gone == ["x"]
+    assert dead == ["x"]
 
 
 def test_an_object_that_a_weak_reference_returned_outlives_the_graph() -> None:
