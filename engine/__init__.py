@@ -111,7 +111,8 @@ _NAMES = {
     "function_forms": "alpha_dropout_ binomial compiled_with_cxx11_abi conv_tbc detach_ dropout_ "
     "feature_alpha_dropout_ feature_dropout_ get_device get_device_module get_file_path has_lapack has_mkl has_openmp "
     "has_spectral is_distributed is_inference is_neg is_nonzero is_same_size is_signed is_storage "
-    "is_vulkan_available norm_except_dim range rrelu rrelu_ set_anomaly_enabled set_num_interop_threads to_dlpack typename",
+    "is_vulkan_available norm_except_dim range rrelu rrelu_ set_anomaly_enabled "
+    "set_num_interop_threads to_dlpack typename",
     "futures": "Future",
     "jit": "fork wait",
     "modes": "are_deterministic_algorithms_enabled get_deterministic_debug_mode "
