@@ -57,7 +57,7 @@ class SourceView(View):
             longest = _gutter_width(model) + max(
                 (len(line.text) for line in model.lines), default=0
             )
-            code = max(width * 3 // 5, min(longest + 1, width - _SIDE))
+            code = max(width // 2, min(longest + 1, width - _SIDE))
             grid.down(code, top, height - 1)
             _code(grid, model, context, code - 1, top, height)
             output = min(len(model.output) + 2, height // 3) if model.output else 0
