@@ -77,7 +77,7 @@ for _name in _SPARSE_METHODS.split():
 
 _ABSENT_METHODS = (
     "ccol_indices chalf dequantize eig index int_repr lstsq q_per_channel_axis q_per_channel_scales "
-    "q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce resize resize_as row_indices "
+    "q_per_channel_zero_points q_scale q_zero_point qscheme reinforce resize resize_as row_indices "
     "slice_inverse solve sspaddmm symeig to_mkldnn to_padded_tensor volatile"
 )
 for _name in _ABSENT_METHODS.split():

@@ -40,7 +40,7 @@ REASONS = {
         nn.Module.xpu nn.Module.mtia get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_*_enabled
         set_autocast_gpu_dtype set_autocast_ipu_* set_autocast_xla_* Generator.graphsafe_* Generator.*_offset""",
     "the CPU has no queue; that of an OpenCL device is opencl.Stream, its events opencl.Event": """
-        Event Stream DeviceObjType StreamObjType Tensor.record_stream""",
+        Event Stream DeviceObjType StreamObjType""",
     "quantized tensors are not here: compute in float32 or bfloat16": """
         QInt* QUInt* choose_qparams_optimized dequantize empty_quantized fused_moving_avg_* int_repr per_* q_* qint*
         qscheme quantization quantize_* quantized_* quint* ao nn.intrinsic nn.qat nn.quantizable nn.quantized

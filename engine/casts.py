@@ -42,7 +42,7 @@ def parse_to(
     for position, arg in enumerate(args):
         if isinstance(arg, Tensor):
             kind, target_device = arg.dtype, arg.device
-        elif isinstance(arg, (device, str)):
+        elif isinstance(arg, (device, str)) or (position == 0 and type(arg) is int):
             target_device = as_device(arg, "to")
         elif isinstance(arg, dtype) or arg in (float, int, bool, complex):
             kind = as_dtype(arg, "to")

@@ -169,6 +169,7 @@ class _CurrentDevices(threading.local):
 current_devices = _CurrentDevices()
 
 
+_ACCELERATOR = "opencl"  # whose device an index alone is
 _LAST_INDEX = 127  # of the byte that the core has for it
 
 
@@ -184,10 +185,16 @@ class device:
     type: str
     index: int | None
 
-    def __init__(self, type: str | device, index: int | None = None) -> None:
+    def __init__(self, type: str | int | device, index: int | None = None) -> None:
         if isinstance(type, device):
             self.type, self.index = type.type, type.index
             return
+        if isinstance(type, int) and not isinstance(type, bool):
+            if index is not None:
+                raise TypeError(f"device: {type} is an index already, got index={index} as well")
+            if not device(_ACCELERATOR).exists():
+                raise RuntimeError("Cannot access accelerator device when none is available.")
+            type, index = _ACCELERATOR, type
         if not isinstance(type, str):
             raise TypeError(f"device: expected a name such as 'cpu', got {type!r}")
         name, colon, number = type.partition(":")
@@ -273,11 +280,21 @@ def device_from_code(code: int) -> device:
     return device(name, (code >> 8) - 1 if code >> 8 else None)
 
 
+def at_location(rule: dict[Any, Any], location: str) -> Any:
+    """Return where a `map_location` dict maps a device of a file; it may use the names of `device_aliases`."""
+    for alias, name in device_aliases.items():
+        if location.startswith(name):
+            location_by_alias = alias + location[len(name) :]
+            if location not in rule and location_by_alias in rule:
+                return rule[location_by_alias]
+    return rule.get(location, location)
+
+
 def as_device(value: object, function: str) -> device:
-    """Convert an argument, a device or its name, to a device."""
+    """Convert an argument, a device, its name or the index of an accelerator, to a device."""
     if type(value) is device:
         return value
-    if isinstance(value, str):
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
         return device(value)
     raise TypeError(
         f"{function}: argument 'device' must be an {namespace()}.device or its name, "

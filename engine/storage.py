@@ -52,6 +52,18 @@ class UntypedStorage:
         """The device of the bytes."""
         return device_from_code(lib.uh_device(self._tensor._h))
 
+    def cpu(self) -> UntypedStorage:
+        """Return the bytes on the CPU: this storage, if they are."""
+        return UntypedStorage(flat_bytes(self._tensor).cpu())
+
+    def opencl(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """Return the bytes on an OpenCL device: this storage, if they are."""
+        return UntypedStorage(flat_bytes(self._tensor).opencl(device, non_blocking))
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """Return the bytes on the device that `opencl.alias_cuda()` named "cuda"."""
+        return UntypedStorage(flat_bytes(self._tensor).cuda(device, non_blocking))
+
     def _bytes(self, offset: int = 0, count: int | None = None) -> bytes:
         """Copy some of the bytes, or all."""
         if self._tensor.is_meta:

@@ -181,6 +181,14 @@ class Tensor(_Base):
 
         return wrap(lib.uh_pin_memory(self._h, accelerator.device_of(device).code) or raise_last())
 
+    def record_stream(self, stream: Any) -> None:
+        """Do nothing: a device has one queue, in which memory is reused in order.
+
+        Raises: NotImplementedError for a tensor of the CPU, as in PyTorch.
+        """
+        if not self.is_opencl:
+            raise NotImplementedError(f"record_stream: a tensor on {self.device} has no stream")
+
     def opencl(
         self,
         device: Any = None,

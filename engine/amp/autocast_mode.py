@@ -10,7 +10,7 @@ from typing import Any
 import engine
 from engine._native import lib
 from engine._native.errors import raise_last
-from engine.dtypes import DTYPES, dtype
+from engine.dtypes import DTYPES, device_aliases, dtype
 from engine.tensor import Tensor
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
@@ -124,9 +124,12 @@ class autocast:
             is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         )
         if enabled and self.device != "cpu":
-            warnings.warn(
-                f"{self.device.upper()} is not available. Disabling autocast.", stacklevel=2
+            reason = (
+                f"autocast: 'cuda' is {device_aliases['cuda']} here, where calls do not autocast."
+                if self.device in device_aliases
+                else f"{self.device.upper()} is not available."
             )
+            warnings.warn(f"{reason} Disabling autocast.", stacklevel=2)
             enabled = False
         if enabled and self.fast_dtype not in (engine.bfloat16, engine.float16):
             warnings.warn(

@@ -29,7 +29,7 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         self._device = device
-        if enabled and device != "cpu":
+        if enabled and not engine.device(device).exists():
             warnings.warn(
                 f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available.  Disabling.",
                 stacklevel=2,

@@ -102,6 +102,8 @@ class DeviceProperties:
 
     name: str
     total_memory: int  # bytes
+    major: int = 0  # of `get_device_capability`
+    minor: int = 0
 
 
 def get_device_properties(device: Any = None) -> DeviceProperties:

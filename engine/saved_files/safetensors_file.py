@@ -23,7 +23,7 @@ from engine._native import ffi, lib
 from engine._native.errors import last_error, raise_last
 from engine._native.interrupt import listen
 from engine._native.namespace import namespace
-from engine.dtypes import DTYPES, as_device, bfloat16, complex128, device, dtype, int16
+from engine.dtypes import DTYPES, as_device, at_location, bfloat16, complex128, device, dtype, int16
 from engine.pytree_json import Reader, Writer
 from engine.storage import UntypedStorage, flat_bytes, on_host, readable_address, rebuild
 
@@ -414,7 +414,7 @@ class _Loaded:
     def _moved(self, name: str, content: Any) -> Any:
         """Return the bytes of a storage that was on the device `name`."""
         if isinstance(self.rule, dict):
-            name = self.rule.get(name, name)
+            name = at_location(self.rule, name)
         elif self.rule is not None:
             result = self.rule(UntypedStorage(content), name)
             if result is not None:

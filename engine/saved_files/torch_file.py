@@ -19,7 +19,7 @@ from typing import Any
 
 import engine
 from engine._native import ffi
-from engine.dtypes import DTYPES, Size, device, dtype, sparse_coo, sparse_csr
+from engine.dtypes import DTYPES, Size, at_location, device, dtype, sparse_coo, sparse_csr
 from engine.formats.legacy_file import LegacyFile
 from engine.formats.outline import Outline
 from engine.formats.restricted_pickle import PickleError, describe, load_pickle
@@ -429,7 +429,7 @@ class _Source:
         """Return the device of a storage that was on the device `location`."""
         target = self._map_location
         if isinstance(target, dict):
-            target = target.get(location, location)
+            target = at_location(target, location)
         if target is None or (callable(target) and not isinstance(target, (str, device))):
             target = "cpu" if target is not None else location
         try:

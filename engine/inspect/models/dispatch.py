@@ -330,19 +330,25 @@ def _commands(history: History, call: Any, moment: int) -> tuple[DeviceCommand, 
 def _fused(history: History, call: Any, moment: int) -> tuple[DeviceCommand, ...]:
     """The commands of the newest launch of a fused group on a device, unless the call is newer."""
     table, launches = history.tables.commands, history.jit.tables.launches
-    newest = table.started_by(moment) - 1
-    if newest < 0 or not len(launches) or int(table.call[newest]):
+    if not len(launches):
         return ()
-    since = int(table.since[newest])
-    if call is not None and int(call.since) > since:
+    first, last = table.started_by(call.since) if call else 0, table.started_by(moment)
+    rows = range(last - 1, max(first, last - MAX_CALLS) - 1, -1)
+    newest = next((row for row in rows if _is_fused(history.command(row))), None)
+    if newest is None:
         return ()
-    launch = launches.started_by(since)  # recorded after its commands
+    launch = launches.started_by(int(table.since[newest]))  # recorded after its commands
     if launch == len(launches):
         return ()
     first = table.started_by(int(launches.since[launch - 1])) if launch else 0
     last = table.started_by(int(launches.since[launch]))
     facts = [history.command(row) for row in range(max(first, last - MAX_COMMANDS), last)]
-    return tuple(_command(history, fact, moment) for fact in facts if not fact.call)
+    return tuple(_command(history, fact, moment) for fact in facts if _is_fused(fact))
+
+
+def _is_fused(fact: CommandFact) -> bool:
+    """Return whether it is the kernel of a fused group: no call has enqueued it."""
+    return not fact.call and fact.kind == "kernel"
 
 
 def _command(history: History, fact: CommandFact, moment: int) -> DeviceCommand:

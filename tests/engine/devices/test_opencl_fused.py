@@ -191,9 +191,10 @@ def test_the_dispatch_view_shows_the_kernel_of_a_group(tmp_path: Any) -> None:
     x = values(engine.float32).opencl()
     with record(tmp_path / "group.uht"):
         for _ in range(4):
-            scripted(x, x)
-        y = x + 1
-    del y
+            scripted(x, x).sum().item()
+        y = scripted(x, x)[0, 0].item()
+        z = x + y
+    del z
     history = History(TraceReader.open(tmp_path / "group.uht"))
     launch = int(history.jit.tables.launches.since[-1])
     text = text_of("dispatch", history, launch)

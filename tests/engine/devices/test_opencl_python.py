@@ -49,6 +49,8 @@ def test_devices_and_their_names():
         (lambda: engine.Generator("opencl:99"), RuntimeError, "no generator of 'opencl:99'"),
         (lambda: engine.ones(1, device="opencl:200"), RuntimeError, "0 to 127, got opencl:200"),
         (lambda: engine.device("opencl", -1), RuntimeError, "index must not be negative"),
+        (lambda: engine.ones(1).record_stream(None), NotImplementedError, "on cpu has no stream"),
+        (lambda: engine.device(-1), RuntimeError, "index must not be negative"),
         (lambda: engine.ones(1).opencl("cpu"), RuntimeError, "Invalid device, must be opencl"),
         (lambda: engine.ones(1).opencl().numpy(), TypeError, "convert opencl:0 device type"),
     ],
@@ -300,6 +302,39 @@ print(json.dumps([before, str(x.device), x.is_cuda, str(y.device), cuda.device_c
     assert json.loads(listed) == [
         *(False, "opencl:0", True, "opencl:0", count, 0, True, True, "opencl:0"),
     ]
+
+
+@needs_opencl
+def test_idioms_of_programs_for_cuda():
+    text = """
+import io, json, warnings, engine
+engine.opencl.alias_cuda()
+found = [str(engine.device(0)), str(engine.ones(2).to(0).device), str(engine.zeros(1, device=0).device),
+    str(engine.nn.Linear(1, 1).to(0).weight.device)]
+file = io.BytesIO()
+engine.save(engine.ones(2).cuda(), file)
+for rule in ({"cuda:0": "cpu"}, {"opencl:0": "cpu"}, lambda s, l: s, lambda s, l: s.cuda(0), lambda s, l: s.opencl().cpu()):
+    file.seek(0)
+    found.append(str(engine.load(file, map_location=rule).device))
+x = engine.ones(2).cuda()
+x.record_stream(engine.cuda.current_stream())
+net = engine.nn.Linear(2, 1).cuda()
+optimizer, scaler = engine.optim.SGD(net.parameters(), lr=0.1), engine.amp.GradScaler("cuda", init_scale=8.0)
+with warnings.catch_warnings(record=True) as caught, engine.autocast("cuda"):
+    loss = net(x).sum()
+scaler.scale(loss).backward()
+found += [net.bias.grad.item(), str(caught[0].message)]
+before = net.bias.item()
+scaler.step(optimizer)
+scaler.update()
+found += [round(before - net.bias.item(), 6), engine.cuda.get_device_properties(0).major]
+print(json.dumps(found))
+"""
+    result = run_program(text)
+    assert result.returncode == 0, result.stderr
+    warning = "autocast: 'cuda' is opencl here, where calls do not autocast. Disabling autocast."
+    devices = ["opencl:0"] * 4 + ["cpu", "cpu", "cpu", "opencl:0", "cpu"]
+    assert json.loads(result.stdout) == [*devices, 8.0, warning, 0.1, 0]
 
 
 @needs_opencl
