@@ -313,7 +313,8 @@ found = [str(engine.device(0)), str(engine.ones(2).to(0).device), str(engine.zer
     str(engine.nn.Linear(1, 1).to(0).weight.device)]
 file = io.BytesIO()
 engine.save(engine.ones(2).cuda(), file)
-for rule in ({"cuda:0": "cpu"}, {"opencl:0": "cpu"}, lambda s, l: s, lambda s, l: s.cuda(0), lambda s, l: s.opencl().cpu()):
+for rule in ({"cuda:0": "cpu"}, {"opencl:0": "cpu"}, lambda s, l: s, lambda s, l: s.cuda(0),
+        lambda s, l: s.opencl().cpu()):
     file.seek(0)
     found.append(str(engine.load(file, map_location=rule).device))
 x = engine.ones(2).cuda()
