@@ -155,6 +155,10 @@ def to_sparse_bsc(self: Tensor, *args: Any, **options: Any) -> NoReturn:
 
 def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
     """Change the sizes and dimensions of a COO tensor to those of another."""
+    if isinstance(the_template, Tensor) and the_template.layout is strided:
+        raise NotImplementedError(
+            "Could not run 'aten::resize_as_sparse_' with arguments from the 'CPU' backend: the template is not sparse"
+        )
     _expect_coo(the_template, "resize_as_sparse_")
     return self.sparse_resize_(
         the_template.shape, sparse_dim(the_template), dense_dim(the_template)

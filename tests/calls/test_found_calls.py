@@ -665,3 +665,18 @@ def test_mish_of_very_negative_numbers_is_not_zero() -> None:
     for dtype, tolerance in ((engine.float32, 1e-3), (engine.float64, 1e-12)):
         result = F.mish(engine.full((17,), -89.0, dtype=dtype))
         assert result.tolist() == pytest.approx([-89 * math.exp(-89)] * 17, rel=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x: x.new(...), TypeError),
+        (lambda x: x.new(engine.float32), TypeError),
+        (lambda x: x.new(2, device=x), TypeError),
+        (lambda x: x.resize_as_sparse_(x), NotImplementedError),
+    ],
+)
+def test_classes_of_errors_of_old_names(call: Callable[[Any], Any], error: type[Exception]) -> None:
+    with pytest.raises(error) as raised:
+        call(engine.ones(2, 2))
+    assert raised.type is error

@@ -63,9 +63,13 @@ def computes_the_same_with_copies(
         step = run(ours, "\n".join(parts[: at + 1]))[-1]
         other = run(theirs, "\n".join(copies))[-1]
         tolerance = tolerance_of(step.tensors)
-        if step.tensors.keys() == other.tensors.keys() and all(
-            near(facts["values"], other.tensors[name]["values"], tolerance)
-            for name, facts in step.tensors.items()
+        if (
+            step.tensors.keys() == other.tensors.keys()
+            and all(
+                near(facts["values"], other.tensors[name]["values"], tolerance)
+                for name, facts in step.tensors.items()
+            )
+            and near(step.seen, other.seen, tolerance)
         ):
             return True
     return False

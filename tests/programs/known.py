@@ -28,6 +28,12 @@ KNOWN = {
     "strides of a gradient's dimensions of size 1, which no element uses, follow from the order of steps": (
         "(grad )?stride", r"\(where the size is 1\)$", r"autograd\.grad\(|backward\(|\.grad\b",
     ),
+    "strides of a product's dimensions of size 1, which no element uses: PyTorch may multiply transposes": (
+        "stride", r"\(where the size is 1\)$", r" @ |matmul\(",
+    ),
+    "a tensor that is no longer .grad counts the writes that made it, which may be more or fewer": (
+        "_version", r"^\w+: \d, not \d$", r"\.grad = ",
+    ),
     "PyTorch's tril and triu write out= whose elements share memory, each several times": (
         "raises", r"^RuntimeError \(tri[lu]: unsupported operation: more than one element of the written-to", r"out=",
     ),
@@ -55,6 +61,9 @@ KNOWN = {
         r"and the written-to tensor refer to a single",
         "",
     ),
+    "PyTorch does not notice operands with gaps in the written memory, and counts the write": (
+        "_version", r"\(after RuntimeError: \w+: unsupported operation: some elements of the input tensor", "",
+    ),
     "PyTorch's masked_scatter_ stops in the middle of a source that is too short": (
         "values", r"\(after RuntimeError", r"masked_scatter_\(",
     ),
@@ -63,7 +72,7 @@ KNOWN = {
         r"\b(logical_not|cumsum|cumprod|index_add|index_put|scatter|put|eq|gt)\w*_\(",
     ),
     "PyTorch gives integers a history when they are set to a tensor that requires grad": (
-        "requires_grad", r"False, not True \((u?int\d+|bool)\)", r"\] = ",
+        "requires_grad", r"False, not True \((u?int\d+|bool)\)", r"\] = |index_put_\(",
     ),
     "a view that `.data =` gave another dtype: PyTorch's gradients have the wrong dtype, here the write is rejected": (
         "raises", r"^RuntimeError \(a view of dtype \w+ of a tensor of dtype", "",

@@ -75,7 +75,7 @@ def known_reason(mode: str, text: str, result: Difference) -> str | None:
             )
         if reads_other_bools(engine, text, result):
             return "a bool tensor of bytes that are neither 0 nor 1"
-    if mode == "pytorch" and result.fact == "values":
+    if mode == "pytorch" and result.fact in ("values", "seen"):
         torch = importlib.import_module("torch")
         if computes_the_same_with_copies(engine, torch, text, result):
             return "PyTorch reads memory that the operator has written or moved"
