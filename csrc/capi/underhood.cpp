@@ -528,13 +528,13 @@ uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int6
                            static_cast<uint16_t>(flags));
 }
 int64_t uh_intern(const char* text, size_t n) { return events::intern({text, n}); }
-uint64_t uh_take_records(const void* ring, size_t n, const void* area, uint64_t capacity,
-                         void* records, void* blobs, uint64_t room, uint64_t* end) {
-  const auto copied = events::take_records(
-      static_cast<const events::Record*>(ring), n, static_cast<const std::byte*>(area), capacity,
-      static_cast<events::Record*>(records), static_cast<std::byte*>(blobs), room);
-  *end = copied.end;
-  return copied.bytes;
+void uh_take_records(void* ring, uint64_t capacity_records, uint64_t capacity_blob, void* records,
+                     uint64_t room_records, void* blobs, uint64_t room_blobs, uint64_t* filled) {
+  events::Collected to{static_cast<events::Record*>(records), filled[0], room_records,
+                       static_cast<std::byte*>(blobs),        filled[1], room_blobs};
+  events::take_records({static_cast<std::byte*>(ring), capacity_records, capacity_blob}, to);
+  filled[0] = to.n;
+  filled[1] = to.bytes;
 }
 size_t uh_pack_room(size_t n) { return events::pack_room(n); }
 int64_t uh_pack_records(const void* records, size_t n, void* out) {

@@ -233,10 +233,10 @@ uint64_t uh_emit(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d
 uint64_t uh_emit_blob(int kind, int flags, int64_t a, int64_t b, int64_t c, int64_t d,
                       const void* bytes, size_t n);
 int64_t uh_intern(const char* text, size_t n);
-/* The writer's side: see csrc/events/pack.h. Return the bytes used of `blobs` and of `out`; the latter -1
- * where memory is out. `end` is the position after the last blob, 0 if there was none. */
-uint64_t uh_take_records(const void* ring, size_t n, const void* area, uint64_t capacity,
-                         void* records, void* blobs, uint64_t room, uint64_t* end);
+/* The writer's side: see csrc/events/pack.h. `filled`: how many records, and how many bytes of blobs, there are
+ * already, and then are. uh_pack_records returns the bytes used of `out`, or -1 where memory is out. */
+void uh_take_records(void* ring, uint64_t capacity_records, uint64_t capacity_blob, void* records,
+                     uint64_t room_records, void* blobs, uint64_t room_blobs, uint64_t* filled);
 size_t uh_pack_room(size_t n);
 int64_t uh_pack_records(const void* records, size_t n, void* out);
 /* Records foreign or exported bytes that changed outside the engine. */

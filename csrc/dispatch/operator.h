@@ -118,7 +118,7 @@ class OperatorInfo {
   }
   std::string full_name() const { return schema().full_name(); }
   std::string_view name_space() const { return name_space_; }    // "aten"
-  void set_name_space(const char* text) { name_space_ = text; }  // outlives the operator
+  void set_name_space(std::string_view text) { name_space_ = text; }  // outlives the operator
   // Its name in graphs: "aten::add", without the overload.
   std::string qualified_name() const {
     return std::string(name_space_).append("::").append(schema().name());
@@ -167,7 +167,7 @@ class OperatorInfo {
   std::array<events::InternedText, kKeyCount> recorded_kernels_;
   const FunctionSchema* const schema_;
   const TagSet tags_;
-  const char* name_space_ = "aten";
+  std::string_view name_space_ = "aten";
 };
 
 template <class Signature>

@@ -84,7 +84,7 @@ template <class R, class... A>
 }
 
 template <class R, class... A>
-[[gnu::cold]] R Op<R(A...)>::recorded(KeySet keys, A... args) const {
+[[gnu::noinline]] R Op<R(A...)>::recorded(KeySet keys, A... args) const {
   CallRecord record(*this);
   (record.argument(args), ...);
   record.enter();

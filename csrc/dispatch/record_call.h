@@ -23,7 +23,7 @@ class OperatorInfo;
 void record_hop(const OperatorInfo& op, Key key, KeySet keys);
 
 // A buffer of words with room on the stack for most calls: a recorded call should not allocate.
-class ArgumentStream {
+class WordStream {
  public:
   void push(int64_t word) {
     if (n_ < kInline) {
@@ -100,8 +100,8 @@ class CallRecord {
   int64_t op_;
   int64_t call_;
   int64_t n_args_ = 0;
-  ArgumentStream arguments_;
-  ArgumentStream results_;
+  WordStream arguments_;
+  WordStream results_;
   std::optional<CallScope> scope_;
 };
 

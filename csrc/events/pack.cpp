@@ -40,6 +40,12 @@ std::byte put_planes(const uint64_t* column, size_t n, std::byte*& out) {
   return std::byte{live};
 }
 
+// The window, or the whole area where the program has written over the header.
+Window window_of(const std::atomic<uint64_t>& word, uint64_t capacity) {
+  const Window window(word.load(std::memory_order_relaxed), capacity);
+  return window.size <= capacity ? window : Window(0, capacity);
+}
+
 }  // namespace
 
 size_t pack_records(const Record* records, size_t n, std::byte* out) {
@@ -73,29 +79,39 @@ size_t pack_records(const Record* records, size_t n, std::byte* out) {
   return static_cast<size_t>(end - out);
 }
 
-CopiedBlobs take_records(const Record* ring, size_t n, const std::byte* area, uint64_t capacity,
-                        Record* records, std::byte* blobs, uint64_t room) {
-  CopiedBlobs copied{};
-  for (size_t i = 0; i < n; ++i) {
-    Record& r = records[i] = ring[i];
-    if (!(r.flags & kHasBlob)) continue;
-    const auto start = static_cast<uint64_t>(r.e);
-    const std::byte* from = area + (start & (capacity - 1));
-    const auto left = static_cast<uint64_t>(area + capacity - from);
-    uint64_t length = left;
-    if (left >= 8) std::memcpy(&length, from, 8);
-    const uint64_t size = length < left ? 8 + ((length + 7) & ~uint64_t{7}) : left + 1;
-    if (size > left || size > room - copied.bytes) {
-      r.flags = static_cast<uint16_t>(r.flags & ~kHasBlob);
-      r.e = 0;
-      continue;
+void take_records(const RingMemory& ring, Collected& to) {
+  auto& header = *reinterpret_cast<RingHeader*>(ring.start);
+  const auto* records = reinterpret_cast<const Record*>(ring.start + kHeaderBytes);
+  const auto* area = reinterpret_cast<const std::byte*>(records + ring.capacity_records);
+  const uint64_t head = header.head.load(std::memory_order_acquire);
+  const Window window = window_of(header.record_window, ring.capacity_records);
+  const Window blob_window = window_of(header.blob_window, ring.capacity_blob);
+  uint64_t tail = header.tail, blob_tail = header.blob_tail;
+  for (; tail != head && to.n < to.room_records; ++tail) {
+    Record r = records[window.at(tail)];
+    if (r.flags & kHasBlob) {
+      const auto start = static_cast<uint64_t>(r.e);
+      const uint64_t left = blob_window.size - blob_window.at(start);
+      const std::byte* from = area + blob_window.at(start);
+      uint64_t length = left;
+      if (left >= 8) std::memcpy(&length, from, 8);
+      const uint64_t size = length < left ? 8 + ((length + 7) & ~uint64_t{7}) : left + 1;
+      if (size > left || size > to.room_blobs) {
+        r.flags = static_cast<uint16_t>(r.flags & ~kHasBlob);
+        r.e = 0;
+      } else if (size > to.room_blobs - to.bytes) {
+        break;
+      } else {
+        r.e = static_cast<int64_t>(to.bytes);
+        std::memcpy(to.blobs + to.bytes, from, size);
+        to.bytes += size;
+        blob_tail = start + size;
+      }
     }
-    r.e = static_cast<int64_t>(copied.bytes);
-    std::memcpy(blobs + copied.bytes, from, size);
-    copied.bytes += size;
-    copied.end = start + size;
+    to.records[to.n++] = r;
   }
-  return copied;
+  header.blob_tail.store(blob_tail, std::memory_order_release);
+  header.tail.store(tail, std::memory_order_release);
 }
 
 }  // namespace uh::events

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "events/record.h"
+#include "events/ring.h"
 
 namespace uh::events {
 
@@ -23,15 +24,22 @@ constexpr size_t pack_room(size_t n) { return kPackedColumns + n * (sizeof(Recor
 // Returns how many bytes of `out` it used.
 size_t pack_records(const Record* records, size_t n, std::byte* out);
 
-struct CopiedBlobs {
-  uint64_t bytes;
-  uint64_t end;  // position in the ring after the last of them, 0: there is none
+struct RingMemory {
+  std::byte* start;  // with the header
+  uint64_t capacity_records, capacity_blob;
 };
 
-// Copies `n` records, and their blobs one after the other, whose references become positions in `blobs`, which has
-// `room` bytes. A reference that leads beyond that, or out of the area of `capacity` bytes, is dropped: the program
-// may have written over the ring.
-CopiedBlobs take_records(const Record* ring, size_t n, const std::byte* area, uint64_t capacity,
-                        Record* records, std::byte* blobs, uint64_t room);
+// A part of a trace that is being collected: the blobs one after the other, the records' references positions there.
+struct Collected {
+  Record* records;
+  uint64_t n, room_records;
+  std::byte* blobs;
+  uint64_t bytes, room_blobs;
+};
+
+// Moves the oldest records to the collected ones, as many as there is room for, and frees their room in the ring. A
+// reference that leads out of the ring, or to more than all of `room_blobs`, is dropped: the program may have
+// written over the ring.
+void take_records(const RingMemory& ring, Collected& to);
 
 }  // namespace uh::events

@@ -63,6 +63,7 @@ struct TextHash : std::hash<std::string_view> {
   using is_transparent = void;
 };
 using Strings = std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>>;
+constexpr size_t kRecent = 256;
 
 // A recording begins and ends while other threads run. `header` may be read by anybody: a mapping
 // stays where it is. What else depends on it is read, and changed, under the locks.
@@ -73,8 +74,10 @@ struct Ring {
   std::byte* blobs = nullptr;
   size_t mapped = 0;
   SpinLock lock;
+  Window record_window, blob_window;  // as in the header
   std::mutex strings_lock;
   Strings* strings = nullptr;  // never freed
+  std::array<const Strings::value_type*, kRecent> recent{};  // of `strings`, by address of the text
   std::atomic<uint64_t> value_bytes{0};
   std::atomic<uint64_t> value_limit{0};
   std::atomic<uint32_t> next_thread{0};
@@ -153,10 +156,36 @@ struct PendingRecord {
   size_t length = 0;
 };
 
-// Where a blob of `need` bytes may begin: it never wraps round the end of the area.
-uint64_t blob_start(uint64_t head, uint64_t need, uint64_t capacity) {
-  const uint64_t offset = head & (capacity - 1);
-  return offset + need <= capacity ? head : head + (capacity - offset);
+// Begins with the size that the header has, and positions at 0.
+Window first_window(std::atomic<uint64_t>& word, uint64_t capacity) {
+  Window window(word.load() & 63, capacity);
+  window.size = std::min(std::max(window.size, kMinWindow), capacity);
+  word = window.word();
+  return window;
+}
+
+// Whether a window, at whose first byte `position` is, should grow: a quarter of it is not read yet.
+bool is_crowded(const Window& window, uint64_t position, uint64_t tail, uint64_t capacity) {
+  const uint64_t unread = position - tail;
+  return window.size < capacity && unread > window.size / 4 && unread <= window.size;
+}
+
+// Where a blob of `need` bytes begins, if there is room: it never wraps round the end of the window.
+uint64_t blob_start(RingHeader& h, Window& window, uint64_t need) {
+  const uint64_t head = h.blob_head.load(std::memory_order_relaxed);
+  const uint64_t offset = window.at(head);
+  if (offset && offset + need <= window.size) [[likely]]
+    return head;
+  const uint64_t first = offset ? head + (window.size - offset) : head;
+  const uint64_t tail = h.blob_tail.load(std::memory_order_acquire);
+  const bool is_small = need > window.size && first - tail <= window.size;
+  if (is_small || is_crowded(window, first, tail, h.capacity_blob)) {
+    const uint64_t wanted = std::bit_ceil(window.size + std::max(window.size, need));
+    window.grow(first, std::min(wanted, h.capacity_blob));
+    h.blob_window.store(window.word(), std::memory_order_relaxed);
+  }
+  const uint64_t at = window.at(first);
+  return at + need <= window.size ? first : first + (window.size - at);
 }
 
 // One attempt; false when there is no room yet. A recording that has ended takes everything.
@@ -166,18 +195,26 @@ inline bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_
   if (!open) return true;
   RingHeader& h = *open;
   const uint64_t head = h.head.load(std::memory_order_relaxed);
-  if (head - r.tail_seen >= h.capacity_records) {
+  if (r.record_window.at(head) == 0) [[unlikely]] {
     r.tail_seen = h.tail.load(std::memory_order_acquire);
-    if (head - r.tail_seen >= h.capacity_records) return false;
+    if (is_crowded(r.record_window, head, r.tail_seen, h.capacity_records)) {
+      r.record_window.grow(head, 2 * r.record_window.size);
+      h.record_window.store(r.record_window.word(), std::memory_order_relaxed);
+    }
+  }
+  const Window& window = r.record_window;
+  if (head - r.tail_seen >= window.size) {
+    r.tail_seen = h.tail.load(std::memory_order_acquire);
+    if (head - r.tail_seen >= window.size) return false;
   }
   int64_t e = w.e;
   if (w.bytes) {
     const uint64_t need = 8 + ((w.length + 7) & ~uint64_t{7});
     if (need > h.capacity_blob) return true;  // of a larger recording, which has ended since
-    const uint64_t start =
-        blob_start(h.blob_head.load(std::memory_order_relaxed), need, h.capacity_blob);
-    if (start + need - h.blob_tail.load(std::memory_order_acquire) > h.capacity_blob) return false;
-    std::byte* to = r.blobs + (start & (h.capacity_blob - 1));
+    const uint64_t start = blob_start(h, r.blob_window, need);
+    const uint64_t tail = h.blob_tail.load(std::memory_order_acquire);
+    if (start + need - tail > r.blob_window.size) return false;
+    std::byte* to = r.blobs + r.blob_window.at(start);
     const uint64_t length = w.length;
     std::memcpy(to, &length, 8);
     std::memcpy(to + 8, w.bytes, w.length);
@@ -185,11 +222,10 @@ inline bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_
     e = static_cast<int64_t>(start);
   }
   if (kReadsClock[static_cast<uint8_t>(w.kind)]) r.last_ns = now_ns();
-  const uint64_t slots = h.capacity_records - 1;
-  r.records[head & slots] = Record{
+  r.records[window.at(head)] = Record{
       head, r.last_ns, thread, static_cast<uint16_t>(w.kind), w.flags, w.a, w.b, w.c, w.d, e};
   // The next slots were last read by the writer, on another processor: they are on their way early.
-  __builtin_prefetch(&r.records[(head + kPrefetched) & slots], 1);
+  __builtin_prefetch(&r.records[window.at(head + kPrefetched)], 1);
   number = head;
   h.head.store(head + 1, std::memory_order_release);
   return true;
@@ -278,8 +314,11 @@ void open(int fd, uint64_t value_budget) {
   r.records = reinterpret_cast<Record*>(static_cast<std::byte*>(at) + kHeaderBytes);
   r.blobs = reinterpret_cast<std::byte*>(r.records + header->capacity_records);
   r.mapped = static_cast<size_t>(st.st_size);
+  r.record_window = first_window(header->record_window, header->capacity_records);
+  r.blob_window = first_window(header->blob_window, header->capacity_blob);
   if (!r.strings) r.strings = new Strings;
   r.strings->clear();
+  r.recent.fill(nullptr);
   r.value_bytes = 0;
   r.value_limit = value_budget;
   r.next_thread = 0;
@@ -341,11 +380,16 @@ int64_t intern(std::string_view text) {
   Ring& r = g_ring;
   std::lock_guard guard(r.strings_lock);
   if (!r.strings) return 0;  // nothing was ever recorded
-  if (const auto known = r.strings->find(text); known != r.strings->end()) return known->second;
-  const auto number = static_cast<int64_t>(r.strings->size() + 1);
-  r.strings->emplace(text, number);
-  emit_blob(Kind::kSTRING, number, 0, 0, 0, text.data(), text.size());
-  return number;
+  // The same text is mostly at the same address. Whatever is there now, it is compared.
+  const auto*& recent = r.recent[std::bit_cast<uintptr_t>(text.data()) / 8 % kRecent];
+  if (recent && recent->first == text) return recent->second;
+  const auto next = static_cast<int64_t>(r.strings->size() + 1);
+  auto known = r.strings->find(text);
+  const bool is_new = known == r.strings->end();
+  if (is_new) known = r.strings->emplace(text, next).first;
+  recent = &*known;  // elements of the map stay where they are
+  if (is_new) emit_blob(Kind::kSTRING, next, 0, 0, 0, text.data(), text.size());
+  return known->second;
 }
 
 void capture_values(const ValueSource& s) {

@@ -46,7 +46,9 @@ extern std::atomic<uint32_t> g_generation;
 // recording.
 class InternedText {
  public:
-  int64_t number(std::string_view text) const {
+  // `text` is a string_view or a C string, whose end is looked for only once a recording.
+  template <class Text>
+  int64_t number(const Text& text) const {
     const uint64_t seen = cache_.load(std::memory_order_relaxed);
     const uint64_t generation = g_generation.load(std::memory_order_relaxed);
     if (seen >> 32 == generation && seen != 0) return static_cast<int64_t>(seen & 0xffffffffu);

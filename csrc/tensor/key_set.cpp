@@ -1,6 +1,18 @@
 #include "tensor/key_set.h"
 
+#include <array>
+#include <bit>
+
 namespace uh {
+namespace {
+
+constexpr int kNumbers[] = {
+#define UH_KEY(name, number) number,
+#include "tensor/keys.inc"
+#undef UH_KEY
+};
+
+}  // namespace
 
 std::string_view name(Key key) {
   static constexpr std::string_view kNames[] = {
@@ -11,20 +23,18 @@ std::string_view name(Key key) {
   return kNames[static_cast<int>(key)];
 }
 
-int recorded_number(Key key) {
-  static constexpr int kNumbers[] = {
-#define UH_KEY(name, number) number,
-#include "tensor/keys.inc"
-#undef UH_KEY
-  };
-  return kNumbers[static_cast<int>(key)];
-}
+int recorded_number(Key key) { return kNumbers[static_cast<int>(key)]; }
 
 int64_t recorded_bits(KeySet keys) {
-  int64_t bits = 0;
-  for (; !keys.empty(); keys = keys - keys.highest())
-    bits |= int64_t{1} << recorded_number(keys.highest());
-  return bits;
+  static constexpr auto kBits = [] {
+    std::array<int16_t, size_t{1} << kKeyCount> table{};
+    for (size_t bits = 1; bits < table.size(); ++bits) {
+      const int lowest = std::countr_zero(bits);
+      table[bits] = static_cast<int16_t>(table[bits & (bits - 1)] | 1 << kNumbers[lowest]);
+    }
+    return table;
+  }();
+  return kBits[keys.bits()];
 }
 
 std::string to_string(KeySet keys) {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 from contextlib import suppress
 
 from engine.inspect import line_tracer, sink
@@ -23,13 +24,22 @@ def begin(fd: int, script: str, module: str, steps: tuple[int, int | None] | Non
     if script:
         line_tracer.claim(script)
     argv = [module or sys.argv[0], *sys.argv[1:]]
+    ring = Ring(fd)
+    _await_writer(ring)
     running: sink.RingSink | ChosenSteps
     if steps is None:
-        running = sink.start(Ring(fd), argv, module, is_running=False)
+        running = sink.start(ring, argv, module, is_running=False)
     else:
-        running = ChosenSteps(Ring(fd), argv, module, *steps)
+        running = ChosenSteps(ring, argv, module, *steps)
     # Registered before the user's atexit functions, so it runs after them.
     atexit.register(_end, running, _identity(_STDERR))
+
+
+def _await_writer(ring: Ring) -> None:
+    """The recorder starts the program first, and then makes the trace; if it cannot, it kills the program."""
+    recorder = os.getppid()
+    while not ring["writer_pid"] and os.getppid() == recorder:
+        time.sleep(0.001)
 
 
 def _end(running: sink.RingSink | ChosenSteps, stderr: tuple[int, int] | None) -> None:

@@ -35,6 +35,7 @@ from engine.inspect.ring import (
     RECORDING,
     Header,
     Ring,
+    private_file,
     process_state,
 )
 from engine.inspect.sink import why_it_stopped, working_directory
@@ -126,8 +127,6 @@ class ProgramRecording:
         alias: str = "",
         steps: tuple[int, int | None] | None = None,
     ) -> None:
-        from engine.inspect.writer import TraceWriter
-
         module = argv[1] if argv[0] == "-m" else ""
         self.path = check_free(path) if path else new_trace_path(module or argv[0].lstrip("-"))
         self.exit_code: int | None = None
@@ -136,7 +135,11 @@ class ProgramRecording:
         _occupy_standard_streams()
         ring = new_ring(values, budget, lines)
         program = argv[1:] if module else argv
-        self._writer = TraceWriter(ring, self.path, trace_meta(program, budget))
+        try:
+            file = private_file(self.path)
+        except OSError:
+            ring.close()
+            raise
         details = {
             "fd": ring.fd,
             "pythonpath": os.environ.get("PYTHONPATH"),
@@ -156,11 +159,22 @@ class ProgramRecording:
             # What this process inherited the program inherits; what is ours is closed on exec.
             self.process = subprocess.Popen(python(argv), env=environment, close_fds=False)
         except BaseException:
-            self._writer.finish()
+            self.path.unlink()
+            os.close(file)
             ring.close()
             raise
         finally:
             os.set_inheritable(ring.fd, False)
+        try:
+            # NumPy is imported while Python starts for the program, which waits for this before it runs.
+            from engine.inspect.writer import TraceWriter
+
+            self._writer = TraceWriter(ring, self.path, trace_meta(program, budget), file)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            ring.close()
+            raise
 
     def step(self) -> int:
         """Takes over what the program has recorded since; returns how many events that was."""
@@ -211,7 +225,7 @@ class ProgramRecording:
                 warned = True
                 print(f"underhood: more than {MANY_EVENTS:,} events: {TOO_LONG}", file=sys.stderr)
             if not self._writer.has_backlog:
-                time.sleep(0.01)
+                time.sleep(self._writer.pause)
         self.close()
         return self.exit_code
 

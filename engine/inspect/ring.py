@@ -4,10 +4,10 @@ The recorded process only stores 64-byte records (and the bytes attached to them
 process carries them to disk. So a killed program loses no recorded event, and writing does not need
 the program's GIL.
 
-One file, mapped by both: a header page of little-endian u64 fields, then the slots of the records
-(event `n` lives in slot `n % capacity`), then the blob area. Positions only ever grow; the
-physical place is the position modulo the capacity. The producer owns the heads, the writer owns
-the tails, and each reads the other's: that is the whole protocol.
+One file, mapped by both: a header page of little-endian u64 fields, then the slots of the records,
+then the blob area. Positions only ever grow; where they are in an area is in Note [Windows] of
+csrc/events/ring.h. The producer owns the heads, the writer owns the tails, and each reads the
+other's: that is the whole protocol.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ NOTE_AT: Final = HEADER_BYTES // 2
 """Where the writer leaves its last words: a u64 length, then UTF-8."""
 PATIENCE: Final = 30.0  # seconds to wait for a writer that shows no sign of life
 PATIENCE_STOPPED: Final = 2.0  # and for one that was stopped (SIGSTOP)
+_FIRST_RECORDS: Final = 1 << 14  # the windows that a recording begins with
+_FIRST_BLOB: Final = 1 << 19
 _HIGH: Final = 200  # descriptors from here on are seldom a program's own
 
 
@@ -115,6 +117,8 @@ class Ring:
             header["capacity_blob"] = blob
             header["mode"] = mode
             header["values_budget"] = values_budget
+            header["record_window"] = min(records, _FIRST_RECORDS).bit_length() - 1
+            header["blob_window"] = min(blob, _FIRST_BLOB).bit_length() - 1
             header["heartbeat_ns"] = time.monotonic_ns()
             header["magic"] = MAGIC
             header.release()
@@ -172,6 +176,11 @@ def raised(fd: int) -> int:
         os.close(fd)
         return high
     return fd
+
+
+def private_file(path: str | os.PathLike[str]) -> int:
+    """Make a file that only its owner may read; never one that is there already (FileExistsError)."""
+    return raised(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _anonymous_file() -> int:

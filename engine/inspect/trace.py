@@ -57,7 +57,7 @@ MAX_UNPACKED_PER_BYTE = 100
 EVENT_COST = 16  # bytes that an event takes here at least, whatever it was packed into
 MAX_BLOBS = 1 << 30  # bytes of blobs, one segment after the other
 MAX_REPAIRED = 1 << 30  # bytes of a file that is read whole, as it lost its end
-_CACHED = 32 << 20  # bytes of unpacked blobs kept
+_CACHED = 16 << 20  # bytes of unpacked blobs kept
 PATIENCE = (
     0.5  # seconds to wait for a recorder that has locked the file while it opens or closes the file
 )

@@ -12,7 +12,6 @@ import signal
 import sqlite3
 import sys
 import time
-import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -33,9 +32,17 @@ from engine.inspect.events import (
     fields_of,
     record_field,
 )
-from engine.inspect.ring import CLOSED, HEADER_BYTES, RECORD_BYTES, Ring, alive, raised
+from engine.inspect.ring import CLOSED, RECORD_BYTES, Ring, alive, private_file
+
+try:  # zlib's format, six times as fast; on x86-64 and ARM only
+    from isal.isal_zlib import compress
+except ImportError:
+    from zlib import compress
 
 POLL_SECONDS: Final = 0.02
+BUSY_SECONDS: Final = 0.002  # the same while the program records
+FLUSH_SECONDS: Final = 0.05  # after which events are stored that do not fill a segment
+QUIET_SECONDS: Final = 0.01  # the same where no other came in the meantime
 SEGMENT_RECORDS: Final = 1 << 16
 MIN_SPLIT_RECORDS: Final = 1 << 10  # fewer are stored together or not at all
 MAX_WAITING: Final = 48 << 20  # bytes copied out of the ring and not packed yet
@@ -57,12 +64,12 @@ class TraceFile:
     and the trace is one file all the same.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, fd: int | None = None) -> None:
         self.path = Path(path)
-        # The file itself is made first, exclusively: a trace is never overwritten. Only its owner may
-        # read it (SQLite's log takes its mode): it holds a program's source and values. The descriptor
-        # is closed after the database, whose locks on the file would end with it.
-        self._fd = raised(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        # The file itself is made first: a trace is never overwritten, and only its owner may read it (SQLite's
+        # log takes its mode), as it holds a program's source and values. The descriptor is closed after the
+        # database, whose locks on the file would end with it.
+        self._fd = private_file(path) if fd is None else fd
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         run = self._db.execute
         run("PRAGMA journal_mode=WAL")
@@ -80,7 +87,7 @@ class TraceFile:
     def set_meta(self, entries: Mapping[str, str]) -> None:
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(entries.items()))
 
-    def add(self, events: np.ndarray, blobs: bytes) -> None:
+    def add(self, events: np.ndarray, blobs: bytes | memoryview) -> None:
         """Append records whose blob references are ascending positions in `blobs`, as one segment.
 
         If the disk has no room for all of them, smaller halves are tried.
@@ -98,7 +105,7 @@ class TraceFile:
             self.add(events[: len(events) // 2], blobs[:cut])
             self.add(second, blobs[cut:])
 
-    def _add_segment(self, events: np.ndarray, blobs: bytes) -> None:
+    def _add_segment(self, events: np.ndarray, blobs: bytes | memoryview) -> None:
         """Append records in one transaction, or raise OSError and leave the file as it was."""
         first, count = int(events["n"][0]), len(events)
         row = (
@@ -106,8 +113,8 @@ class TraceFile:
             count,
             int(events["t"][0]),
             int(events["t"][-1]),
-            zlib.compress(packed(events).data, 1),
-            zlib.compress(blobs, 1),
+            compress(packed(events), 1),
+            compress(blobs, 1),
         )
         strings = list(_strings(events, blobs))
         self._make_room(len(row[4]) + len(row[5]) + sum(len(text) + 32 for _, _, text in strings))
@@ -161,13 +168,13 @@ class TraceFile:
         return log if log.exists() and log.stat().st_size else None
 
 
-def _strings(events: np.ndarray, blobs: bytes) -> Iterator[tuple[int, int, bytes]]:
+def _strings(events: np.ndarray, blobs: bytes | memoryview) -> Iterator[tuple[int, int, bytes]]:
     """The strings and sources among the records: kind, number, text."""
     for record in events[(events["kind"] == STRING) | (events["kind"] == SOURCE)]:
         start = int(record[BLOB_FIELD]) + 8
         size = int.from_bytes(blobs[start - 8 : start], "little")
         (number,) = fields_of(record).values()
-        yield int(record["kind"]), number, blobs[start : start + size]
+        yield int(record["kind"]), number, bytes(blobs[start : start + size])
 
 
 def packed(events: np.ndarray) -> np.ndarray:
@@ -179,16 +186,64 @@ def packed(events: np.ndarray) -> np.ndarray:
     return out[:size]
 
 
+class Segment:
+    """Records and their blobs, taken out of a ring and not packed yet."""
+
+    def __init__(self, ring: Ring) -> None:
+        self._ring = ring
+        self._events = np.empty(SEGMENT_RECORDS, RECORD)
+        self._blobs = np.empty(ring.capacity_blob // 4 + 16, np.uint8)  # programs cut longer ones
+        self._filled = ffi.new("uint64_t[2]")  # records, bytes of blobs
+        self.since = 0.0
+
+    @property
+    def count(self) -> int:
+        return int(self._filled[0])
+
+    @property
+    def size(self) -> int:
+        """How many bytes of memory it needs."""
+        return self.count * RECORD_BYTES + int(self._filled[1])
+
+    @property
+    def content(self) -> tuple[np.ndarray, memoryview]:
+        """The records and the blobs."""
+        return self._events[: self.count], self._blobs.data[: self._filled[1]]
+
+    def take(self) -> int:
+        """Moves the ring's oldest records here; returns how many: 0 if the next one's blob has no room."""
+        before = self.count
+        if not before:
+            self.since = time.monotonic()
+        with ffi.from_buffer(self._ring.memory) as memory:
+            lib.uh_take_records(
+                memory, self._ring.capacity_records, self._ring.capacity_blob,
+                ffi.from_buffer(self._events), SEGMENT_RECORDS,
+                ffi.from_buffer(self._blobs), len(self._blobs), self._filled,
+            )  # fmt: skip
+        return self.count - before
+
+    def clear(self) -> None:
+        self._filled[0] = self._filled[1] = 0
+
+
 class TraceWriter:
     """Drains a ring into a trace file. The owner calls `pump()` at least every POLL_SECONDS."""
 
-    def __init__(self, ring: Ring, path: str | Path, meta: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        ring: Ring,
+        path: str | Path,
+        meta: Mapping[str, str] | None = None,
+        fd: int | None = None,
+    ) -> None:
         self.ring = ring
-        self.file = TraceFile(path)
+        self.file = TraceFile(path, fd)
         self.file.set_meta({"recorder": "1", **(meta or {})})
-        self._memory = ffi.from_buffer(ring.memory)
-        self._waiting: deque[tuple[np.ndarray, bytes]] = deque()
+        self._filling = Segment(ring)
+        self._waiting: deque[Segment] = deque()
         self._waiting_bytes = 0
+        self._spare: list[Segment] = []  # their memory is used again
         self._closed = False
         ring["writer_pid"] = os.getpid()
         ring["heartbeat_ns"] = time.monotonic_ns()
@@ -196,55 +251,64 @@ class TraceWriter:
     @property
     def has_backlog(self) -> bool:
         """Return whether `pump` has work to do at once."""
-        return bool(self._waiting) or self.ring.pending > SEGMENT_RECORDS
+        return bool(self._waiting)
 
-    def pump(self, seconds: float = 1e9) -> int:
-        """Reads the ring for about that long; returns the number of events.
+    @property
+    def pause(self) -> float:
+        """How many seconds the next `pump` may wait: a busy program soon needs its room in the ring."""
+        return BUSY_SECONDS if self._filling.count else POLL_SECONDS / 2
 
-        Packing is slower than a busy program. So a large backlog is first copied out of the ring, which
-        frees its space for the program, and packed afterwards.
+    def pump(self, seconds: float | None = None) -> int:
+        """Reads the ring, for about that long, and stores what came; returns the number of events.
+
+        All is copied out of the ring first, which frees its room for the program. It is packed when it is a
+        whole segment or some time old; without `seconds`, to the last event.
         """
-        ring = self.ring
-        deadline = time.monotonic() + seconds
-        used = 0
-        while ring.pending or self._waiting:
-            busy = ring.pending > ring.capacity_records // 4
-            if not self._waiting or (busy and self._waiting_bytes < MAX_WAITING):
-                self._waiting.append(self._take())
-                used += len(self._waiting[-1][0])
-                self._waiting_bytes += _size(self._waiting[-1])
-            else:
-                segment = self._waiting.popleft()
-                self._waiting_bytes -= _size(segment)
-                self.file.add(*segment)
-            ring["heartbeat_ns"] = time.monotonic_ns()
+        deadline = time.monotonic() + (1e9 if seconds is None else seconds)
+        used = self._collect()
+        age = 0.0 if seconds is None else FLUSH_SECONDS if used else QUIET_SECONDS
+        while self._waiting or self._is_due(age):
             if time.monotonic() > deadline:
                 break
-        ring["heartbeat_ns"] = time.monotonic_ns()
+            self._store()
+            used += self._collect()
         return used
 
-    def _take(self) -> tuple[np.ndarray, bytes]:
-        """Copies out the oldest records and their blobs, and frees their space at once."""
-        ring = self.ring
-        tail = ring["tail"]
-        at = tail & (ring.capacity_records - 1)
-        count = min(ring["head"] - tail, SEGMENT_RECORDS, ring.capacity_records - at)
-        events = np.empty(count, RECORD)
-        blobs = np.empty(ring["blob_head"] - ring["blob_tail"], np.uint8)  # it may use a part only
-        end = ffi.new("uint64_t *")
-        size = lib.uh_take_records(
-            self._memory + HEADER_BYTES + at * RECORD_BYTES, count,
-            self._memory + ring.blob_start, ring.capacity_blob,
-            ffi.from_buffer(events), ffi.from_buffer(blobs), len(blobs), end,
-        )  # fmt: skip
-        if end[0]:
-            ring["blob_tail"] = end[0]
-        ring["tail"] = tail + count
-        return events, blobs[:size].tobytes()
+    def _collect(self) -> int:
+        """Takes everything out of the ring, unless too much waits already; returns how many events."""
+        used = 0
+        while self.ring.pending and self._waiting_bytes < MAX_WAITING:
+            taken = self._filling.take()
+            used += taken
+            if not taken or self._filling.count == SEGMENT_RECORDS:
+                self._waiting.append(self._filling)
+                self._waiting_bytes += self._filling.size
+                self._filling = self._spare.pop() if self._spare else Segment(self.ring)
+        self.ring["heartbeat_ns"] = time.monotonic_ns()
+        return used
+
+    def _is_due(self, age: float) -> bool:
+        return self._filling.count > 0 and time.monotonic() - self._filling.since >= age
+
+    def _store(self) -> None:
+        """Packs the oldest segment."""
+        if self._waiting:
+            segment = self._waiting.popleft()
+            self._waiting_bytes -= segment.size
+        else:
+            segment = self._filling
+            self._filling = self._spare.pop() if self._spare else Segment(self.ring)
+        try:
+            self.file.add(*segment.content)
+        finally:
+            segment.clear()
+            self._spare = [*self._spare[-1:], segment]
 
     def discard(self) -> None:
         """Frees the ring's space without storing anything, so that the program never waits."""
         self._waiting.clear()
+        self._waiting_bytes = 0
+        self._filling.clear()
         self.ring["blob_tail"], self.ring["tail"] = self.ring["blob_head"], self.ring["head"]
         self.ring["heartbeat_ns"] = time.monotonic_ns()
 
@@ -277,7 +341,6 @@ class TraceWriter:
         if not self._closed:
             self.file.close()
         self._closed = True
-        ffi.release(self._memory)
 
     def _end_program(self, exit_code: int) -> None:
         event = np.zeros(1, RECORD)
@@ -290,10 +353,6 @@ class TraceWriter:
 def _reason(error: Exception) -> str:
     """`No space left on device`, or SQLite's words."""
     return (isinstance(error, OSError) and error.strerror) or str(error)
-
-
-def _size(segment: tuple[np.ndarray, bytes]) -> int:
-    return segment[0].nbytes + len(segment[1])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -334,7 +393,7 @@ def _write(writer: TraceWriter, producer: int, stop: list[int]) -> None:
         if over:
             break
         if not writer.has_backlog:
-            time.sleep(POLL_SECONDS / 2)
+            time.sleep(writer.pause)
     writer.finish()
 
 

@@ -19,6 +19,7 @@ class FakeSink:
         self.ring = ring
         ring["producer_pid"] = os.getpid()
         ring["state"] = RECORDING
+        ring["record_window"] = ring["blob_window"] = 0  # all of both areas
 
     def emit(self, kind: int, *fields: int, blob: bytes | None = None, flags: int = 0) -> bool:
         ring = self.ring

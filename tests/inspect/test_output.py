@@ -67,6 +67,9 @@ def test_each_text_is_next_to_the_line_that_wrote_it(tmp_path: Path) -> None:
         (6, 2, "odd\n"),
     ]
     assert "".join(text for _, stream, text in outputs(history) if stream == 1) == out
+    moments = [fact.moment for fact in history.output(history.end - 1)]
+    assert history.event(moments[0]).sentence.startswith("the program wrote to stdout: ")
+    assert history.event(moments[-1]).sentence.startswith("the program wrote to stderr: ")
 
 
 def test_streams_and_tracebacks_are_the_programs_own(tmp_path: Path) -> None:

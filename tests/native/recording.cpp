@@ -26,7 +26,7 @@ int ring_file(uint64_t records, uint64_t blob_bytes) {
   return fd;
 }
 
-Recording::Recording(uint64_t records, uint64_t blob_bytes, uint64_t mode, Hear hear)
+Recording::Recording(uint64_t records, uint64_t blob_bytes, uint64_t mode, Hear hear, uint64_t first_window)
     : fd_(ring_file(records, blob_bytes)),
       mapped_(kHeaderBytes + records * sizeof(Record) + blob_bytes),
       hear_(std::move(hear)) {
@@ -34,6 +34,7 @@ Recording::Recording(uint64_t records, uint64_t blob_bytes, uint64_t mode, Hear 
   if (at == MAP_FAILED) throw Failure("cannot map a ring");
   header_ = static_cast<RingHeader*>(at);
   header_->mode = mode;
+  header_->record_window = header_->blob_window = first_window;
   header_->writer_pid = static_cast<uint64_t>(getpid());
   if (uh_record_open(fd_, 1 << 20) != 0) throw Failure(uh_last_error());
   thread_ = std::thread([this] { drain(); });
@@ -70,18 +71,20 @@ void Recording::take() {
       reinterpret_cast<const Record*>(reinterpret_cast<std::byte*>(header_) + kHeaderBytes);
   const auto* blobs = reinterpret_cast<const std::byte*>(records + header_->capacity_records);
   const uint64_t head = header_->head.load(std::memory_order_acquire);
+  const events::Window window(header_->record_window, header_->capacity_records);
+  const events::Window blob_window(header_->blob_window, header_->capacity_blob);
   for (; records_read_ < head; ++records_read_) {
-    const Record& r = records[records_read_ & (header_->capacity_records - 1)];
+    const Record& r = records[window.at(records_read_)];
     if (r.number != records_read_ && wrong_.empty()) {
       wrong_ =
           "record " + std::to_string(records_read_) + " has the number " + std::to_string(r.number);
     }
     if (r.flags & events::kHasBlob) {
-      const uint64_t at = static_cast<uint64_t>(r.e) & (header_->capacity_blob - 1);
+      const uint64_t at = blob_window.at(static_cast<uint64_t>(r.e));
       uint64_t length = 0;
       std::memcpy(&length, blobs + at, 8);
       const uint64_t padded = 8 + ((length + 7) & ~uint64_t{7});
-      if (at + padded > header_->capacity_blob && wrong_.empty()) {
+      if (at + padded > blob_window.size && wrong_.empty()) {
         wrong_ = "the blob of record " + std::to_string(records_read_) +
                  " wraps: " + std::to_string(length) + " bytes";
       }

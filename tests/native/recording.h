@@ -21,7 +21,8 @@ int ring_file(uint64_t records, uint64_t blob_bytes);
 class Recording {
  public:
   using Hear = std::function<void(const events::Record&, std::string_view blob)>;
-  Recording(uint64_t records, uint64_t blob_bytes, uint64_t mode, Hear hear = {});
+  // The windows begin with 2^first_window records and bytes, 0: with all.
+  Recording(uint64_t records, uint64_t blob_bytes, uint64_t mode, Hear hear = {}, uint64_t first_window = 0);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;

@@ -65,7 +65,7 @@ TEST(one_text_is_one_string_in_every_recording) {
 }
 
 TEST(threads_write_one_contiguous_stream) {
-  Recording recording(256, 1 << 14, 0);
+  Recording recording(256, 1 << 14, 0, {}, 6);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t] {
@@ -86,11 +86,12 @@ FUZZ(rings_of_any_size) {
   test::Random random(budget.seed);
   while (!budget.over()) {
     const uint64_t blob = uint64_t{64} << random.in(0, 8);
-    Recording recording(uint64_t{1} << random.in(0, 6), blob,
-                        static_cast<uint64_t>(random.in(0, 3)));
+    Recording recording(uint64_t{1} << random.in(0, 8), blob,
+                        static_cast<uint64_t>(random.in(0, 3)), {},
+                        static_cast<uint64_t>(random.in(0, 9)));
     const std::string bytes(2 * blob, 'b');
     uint64_t sent = 1;  // the thread's event
-    for (int64_t i = random.in(0, 200); i > 0; --i, ++sent) {
+    for (int64_t i = random.in(0, 1000); i > 0; --i, ++sent) {
       const auto n = static_cast<size_t>(random.in(0, static_cast<int64_t>(bytes.size())));
       if (random.one_in(2))
         events::emit(events::Kind::kLINE, i);

@@ -1,6 +1,7 @@
 #include "backend/cpu/loop_plan.h"
 
 #include "backend/cpu/isa.h"
+#include "dispatch/record_call.h"
 #include "tensor/call_scope.h"
 
 namespace uh {
@@ -27,14 +28,14 @@ void record_plan(const Plan& plan) {
   const std::string_view loop = plan.loop.empty() ? walk(plan) : plan.loop;
   const bool dense = loop != "strided" && loop != "one element";
   const bool vector = plan.vector && dense;
-  std::vector<int64_t> fields;
-  fields.reserve(3 + plan.sizes.size() + plan.operands.size() * (1 + plan.sizes.size()));
-  fields.assign({vector ? register_bytes() : 0, static_cast<int64_t>(plan.sizes.size()),
-                 static_cast<int64_t>(plan.operands.size())});
-  fields.insert(fields.end(), plan.sizes.begin(), plan.sizes.end());
+  WordStream fields;
+  fields.push(vector ? register_bytes() : 0);
+  fields.push(static_cast<int64_t>(plan.sizes.size()));
+  fields.push(static_cast<int64_t>(plan.operands.size()));
+  for (const int64_t size : plan.sizes) fields.push(size);
   for (const PlanOperand& operand : plan.operands) {
-    fields.push_back(operand.itemsize);
-    fields.insert(fields.end(), operand.strides.begin(), operand.strides.end());
+    fields.push(operand.itemsize);
+    for (const int64_t stride : operand.strides) fields.push(stride);
   }
   static const events::InternedText kSet;
   const int64_t set = kSet.number(name(isa()));

@@ -59,6 +59,7 @@ LoopFn loop_for(const PointwiseOp& op, DType dtype) {
 // Records the plan of one long row: dense operands, and numbers (stride 0).
 void record_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t n) {
   Plan plan{.sizes = {n}, .operands = {}};
+  plan.operands.reserve(operands);
   for (size_t k = 0; k < operands; ++k) plan.operands.push_back({strides[k], Dims{strides[k]}});
   record_plan(plan);
 }

@@ -56,6 +56,7 @@ void TensorIterator::collapse() {
 
 void TensorIterator::record_iteration(int64_t threads, std::string_view loop) const {
   Plan plan{.loop = loop, .sizes = sizes_, .operands = {}, .threads = threads};
+  plan.operands.reserve(n_);
   for (size_t k = 0; k < n_; ++k)
     plan.operands.push_back({operands_[k].itemsize, operands_[k].strides});
   record_plan(plan);

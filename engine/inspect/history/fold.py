@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -76,9 +77,17 @@ class Tables:
         """The numbers of all events of other kinds, ascending."""
         key = ("other than", *kinds)
         if key not in self._numbers:
-            left_out = np.isin(self.events["kind"], [NUMBER[kind] for kind in kinds])
-            self._numbers[key] = np.flatnonzero(~left_out)
+            self._numbers[key] = self._indexed(" ".join(key), lambda: self._others(kinds))
         return self._numbers[key]
+
+    def _others(self, kinds: tuple[str, ...]) -> np.ndarray:
+        left_out = np.isin(self.events["kind"], [NUMBER[kind] for kind in kinds])
+        return np.flatnonzero(~left_out)
+
+    def _indexed(self, name: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        if self.index is None:
+            return compute()
+        return self.index.arrays(f"Tables.{name}", lambda: {"": compute()})[""]
 
     def of(self, *kinds: str) -> tuple[np.ndarray, EventColumns]:
         """(numbers, columns) of all events of these kinds."""
