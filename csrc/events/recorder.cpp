@@ -180,8 +180,8 @@ uint64_t blob_start(RingHeader& h, Window& window, uint64_t need) {
   const uint64_t tail = h.blob_tail.load(std::memory_order_acquire);
   const bool is_small = need > window.size && first - tail <= window.size;
   if (is_small || is_crowded(window, first, tail, h.capacity_blob)) {
-    const uint64_t wanted = std::bit_ceil(window.size + std::max(window.size, need));
-    window.grow(first, std::min(wanted, h.capacity_blob));
+    const uint64_t bigger = std::bit_ceil(window.size + std::max(window.size, need));
+    window.grow(first, std::min(bigger, h.capacity_blob));
     h.blob_window.store(window.word(), std::memory_order_relaxed);
   }
   const uint64_t at = window.at(first);

@@ -2,13 +2,13 @@
 //
 //   header (4096 bytes) | capacity_records * 64 bytes of records | capacity_blob bytes of blobs
 //
-// Records and blobs lie in the windows of their areas: Note [Windows]. A blob is 8 bytes of length, the bytes,
+// Records and blobs are in the windows of their areas: Note [Windows]. A blob is 8 bytes of length, the bytes,
 // padding to 8; it never wraps round the end of its window.
 //
 // Note [Windows]: memory that is written for the first time costs a page fault, and memory that was read long ago
 // a cache miss. So only the beginning of an area is in use, its window, until the writer is late; then the window
 // grows. Position p (a record's number; a blob's byte) is at (p - base) % size in the window. It grows where
-// what is not read yet lies in order: from the window's first byte to its end, at position p. Then base becomes
+// what is not read yet is in order: from the window's first byte to its end, at position p. Then base becomes
 // p - size, so that nothing moves, and size a larger power of two. The header has both in one word,
 // base | log2(size), and 0 for the whole area. It is written before the head: what comes before a head that was
 // read is in the window that is read after it.

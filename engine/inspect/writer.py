@@ -187,7 +187,7 @@ def packed(events: np.ndarray) -> np.ndarray:
 
 
 class Segment:
-    """Records and their blobs, taken out of a ring and not packed yet."""
+    """Records and their blobs, moved out of a ring and not packed yet."""
 
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
@@ -202,7 +202,7 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """How many bytes of memory it needs."""
+        """The bytes of memory that it needs."""
         return self.count * RECORD_BYTES + int(self._filled[1])
 
     @property
@@ -255,7 +255,7 @@ class TraceWriter:
 
     @property
     def pause(self) -> float:
-        """How many seconds the next `pump` may wait: a busy program soon needs its room in the ring."""
+        """The seconds that the next `pump` may wait: a busy program soon needs its room in the ring."""
         return BUSY_SECONDS if self._filling.count else POLL_SECONDS / 2
 
     def pump(self, seconds: float | None = None) -> int:
@@ -278,9 +278,9 @@ class TraceWriter:
         """Takes everything out of the ring, unless too much waits already; returns how many events."""
         used = 0
         while self.ring.pending and self._waiting_bytes < MAX_WAITING:
-            taken = self._filling.take()
-            used += taken
-            if not taken or self._filling.count == SEGMENT_RECORDS:
+            moved = self._filling.take()
+            used += moved
+            if not moved or self._filling.count == SEGMENT_RECORDS:
                 self._waiting.append(self._filling)
                 self._waiting_bytes += self._filling.size
                 self._filling = self._spare.pop() if self._spare else Segment(self.ring)
