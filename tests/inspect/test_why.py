@@ -112,6 +112,20 @@ def test_a_node_of_an_earlier_pass_has_run():
     assert answer.facts[0] == "pass 1 was started on line 4 of prog.py (`y.backward()`)"
 
 
+def test_a_gradient_was_not_made_from_numbers():
+    b = program("x = leaf()\ny = x.exp()\ny.backward()\n")
+    b.line(1)
+    x = b.leaf(name="x")
+    b.line(2)
+    y = b.result("ExpBackward0", (x,), bind="y")
+    b.line(3)
+    b.backward(y)
+    history = b.history()
+    gradient = history.autograd.grad(x, b.now).grad
+    text = why_no_grad(history, gradient, b.now).text
+    assert "a backward pass computed it" in text
+
+
 def test_nothing_requires_it():
     b = program("x = ones(2)\ny = x * 2\n")
     b.line(1)

@@ -124,14 +124,25 @@ def why_no_grad(history: History, tensor: int, m: int) -> Answer:
 # No graph was recorded for it
 
 
+def _origin(history: History, tensor: int, m: int) -> str:
+    """The origin of a tensor that no operator of the program returned."""
+    table = history.tables.tensors
+    since = int(table.since[table.until_now("id", tensor, m)[0]])
+    if any(holder.kind == "GRAD" for holder in history.owners(tensor, m).impl.holders):
+        return "a backward pass computed it: that pass records a graph only with create_graph=True"
+    if len(history.jit.tables.frames.at(since)):
+        return "compiled code computed it from tensors that did not require it"
+    return "it was made from numbers: no operator made it"
+
+
 def _not_required(history: History, tensor: int, name: str, m: int) -> Answer:
     if (ended := _graph_ended(history, tensor, name, m)) is not None:
         return ended
     maker = made_by(history, tensor, m)
     if maker is None:
+        remedy = "call requires_grad_() before it is used, or make it with requires_grad=True"
         return Answer(
-            f"{name}.requires_grad is False, and it was made from numbers: no operator made it",
-            ("call requires_grad_() before it is used, or make it with requires_grad=True",),
+            f"{name}.requires_grad is False, and {_origin(history, tensor, m)}", (remedy,)
         )
     at = location(history, maker.since)
     return Answer(
