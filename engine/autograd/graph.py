@@ -92,10 +92,11 @@ def tensor_hook(hook: Callable[[Any], Tensor | None]) -> Callable[..., Any]:
 
 
 def leaf_hook(hook: Callable[[Tensor], Any]) -> Callable[..., Any]:
-    """Wrap `hook(param)`, which must return None, for the core."""
+    """Wrap `hook(param)`, which must return None or the parameter, for the core."""
 
     def call(gradients: list[Any], sources: list[Any]) -> None:
-        if hook(gradients[0]) is not None:
+        result = hook(gradients[0])
+        if result is not None and result is not gradients[0]:
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
     return call

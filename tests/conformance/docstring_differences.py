@@ -1,14 +1,11 @@
 """Why the engine prints something else than PyTorch for the examples of a docstring: name -> reason.
 
-Listed so far: distributions, amp, func, profiler, utils, autograd, jit, multiprocessing, compiler, serialization,
-random, testing and sparse tensors. `torch`, `Tensor`, `nn`, `optim`, `linalg`, `fft` and `special`
-were not run to the end.
+The methods of Tensor have the names of BoolTensor, the first class that has them.
 """
 
 from __future__ import annotations
 
 REASONS: dict[str, str] = {
-    "torch.nn.utils.parametrizations.orthogonal": "missing: orthogonal parametrizations",
     "torch.compiler.set_default_backend": "missing: other backends than the compiler here",
     "torch.compiler.substitute_in_graph": "missing: functions that bytecode is compiled with",
     "torch.sparse.mm": "a sum is the Node of the product, SparseAddmmBackward0",
@@ -29,4 +26,36 @@ REASONS: dict[str, str] = {
     "torch.autograd.graph.register_multi_grad_hook": "objects print the engine's module",
     "torch.serialization.skip_data": "missing: files without the bytes of storages",
     "torch.random.thread_safe_generator": "missing: generators of data loading threads",
+    "torch.BoolTensor.to_sparse": "of the sparse layouts COO and CSR are here",
+    "torch.BoolTensor.to_sparse_bsc": "of the sparse layouts COO and CSR are here",
+    "torch.BoolTensor.to_sparse_bsr": "of the sparse layouts COO and CSR are here",
+    "torch.BoolTensor.to_sparse_csc": "of the sparse layouts COO and CSR are here",
+    "torch.BoolTensor.to_sparse_csr": "missing: dense dimensions of CSR tensors",
+    "torch.Event": "the CPU has no queue; opencl.Event is that of an OpenCL device",
+    "torch.Generator.get_state": "the state of the engine's generator is two numbers",
+    "torch.Generator.set_state": "objects print the engine's module",
+    "torch.Generator.manual_seed": "objects print the engine's module",
+    "torch.nn.CrossEntropyLoss": "objects print the engine's module: the generator that manual_seed returns",
+    "torch.nn.LinearCrossEntropyLoss": "objects print the engine's module: the generator that manual_seed returns",
+    "torch.as_tensor": "the example prints a function of the name t",
+    "torch.from_numpy": "the example prints a function of the name t",
+    "torch.nanquantile": "the example prints a function of the name t",
+    "torch.conj": "numbers are conjugated at once: no tensor has a conjugate bit",
+    "torch.resolve_conj": "numbers are conjugated at once: no tensor has a conjugate bit",
+    "torch.resolve_neg": "numbers are negated at once: no tensor has a negative bit",
+    "torch.hash_tensor": "the dtype uint64 is not here: the same bits are int64",
+    "torch.narrow_copy": "missing: narrow_copy of sparse tensors",
+    "torch.quantize_per_channel": "quantized tensors are not here",
+    "torch.quantize_per_tensor": "quantized tensors are not here",
+    "torch.quantize_per_tensor_dynamic": "quantized tensors are not here",
+    "torch.quantized_batch_norm": "quantized tensors are not here",
+    "torch.quantized_max_pool1d": "quantized tensors are not here",
+    "torch.quantized_max_pool2d": "quantized tensors are not here",
+    "torch.set_flush_denormal": "missing: denormal numbers flushed to 0",
+    "torch.sort": "the order of equal elements is not specified",
+    "torch.thread_safe_generator": "missing: generators of data loading threads",
+    "torch.nn.RMSNorm": "the norm is one Node, FusedRmsNormBackward0",
+    "torch.linalg.lstsq": "missing: the rank of a matrix that is broadcast has the batch of the matrix",
+    "torch.fft.hfft": "the sign of an imaginary part of 0",
+    "torch.fft.ihfft": "the sign of an imaginary part of 0",
 }

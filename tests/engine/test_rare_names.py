@@ -165,3 +165,13 @@ def test_an_absent_name_says_what_to_do(owner: str, name: str, advice: str) -> N
     assert not hasattr(home, name)
     with pytest.raises(AttributeError, match="quantized tensors are not here"):
         _ = engine.ones(1).q_scale
+
+
+def test_a_hook_after_accumulation_may_return_its_parameter() -> None:
+    x = engine.zeros(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda p: p.sub_(p.grad))
+    x.backward(engine.tensor([1.0, 2.0]))
+    assert x.tolist() == [-1.0, -2.0]
+    x.register_post_accumulate_grad_hook(lambda p: p.detach())
+    with pytest.raises(RuntimeError, match="should return None"):
+        x.backward(engine.ones(2))
