@@ -59,6 +59,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         r"values: .*(inf|nan|e\+1\d)",
     ),
     Difference(
+        "PyTorch's airy_ai has five digits near its zeros, here sixteen: Ai(-2.375) = -0.0258556562385696",
+        r"special\.airy_ai",
+        r"^values: (-?0\.0\d\d\d)\d* at .* PyTorch's is \1",
+    ),
+    Difference(
         "polynomials of huge degrees and at infinity: closed forms here, a loop that ends early there",
         r"special\..*polynomial.*",
         r"values:",
