@@ -74,8 +74,14 @@ is_signed = _function("is_signed")
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Draw for each element the number of successes in `count` trials with probability `prob`.
 
-    Dtype: that of `count`. Raises: NotImplementedError for a generator: the default one is used.
+    Dtype: that of `count`; NaN where it is not finite. Raises: ValueError for a dtype that is not floating-point,
+    NotImplementedError for a generator: the default one is used.
     """
+    for name, tensor in (("count", count), ("prob", prob)):
+        if not tensor.is_floating_point():
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: {tensor.dtype}"
+            )
     if generator is not None:
         raise NotImplementedError("binomial: generator must be None, call manual_seed instead")
     drawn = engine.distributions.Binomial(count, probs=prob, validate_args=False).sample()

@@ -75,7 +75,9 @@ def sample_binomial(count: Tensor, prob: Tensor) -> Tensor:
     The i-th smallest of n uniform numbers is Beta(i, n + 1 - i); on either side of it the others are uniform.
     """
     n, p = count.double().clone(), prob.double().clone()
-    result = engine.zeros_like(n)
+    # An infinite count is never halved away.
+    result = engine.where(n.isfinite(), 0.0, engine.nan)
+    n = n.nan_to_num(0.0, 0.0, 0.0)
     while bool((n >= _MIN_SPLIT).any()):
         is_split = n >= _MIN_SPLIT
         i = engine.floor(n / 2) + 1

@@ -680,3 +680,17 @@ def test_classes_of_errors_of_old_names(call: Callable[[Any], Any], error: type[
     with pytest.raises(error) as raised:
         call(engine.ones(2, 2))
     assert raised.type is error
+
+
+def test_trials_without_end_are_not_drawn() -> None:
+    drawn = engine.binomial(
+        engine.tensor([math.inf, math.nan, 1e30, 3.0]), engine.tensor([0.5, 0.5, 0.0, 1.0])
+    )
+    assert drawn[:2].isnan().all()
+    assert drawn[2:].tolist() == [0.0, 3.0]
+    for count, prob in (
+        (engine.tensor([1j]), engine.ones(1)),
+        (engine.ones(1), engine.tensor([1])),
+    ):
+        with pytest.raises(ValueError, match="floating-point"):
+            engine.binomial(count, prob)
