@@ -74,7 +74,7 @@ is_signed = _function("is_signed")
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """Draw for each element the number of successes in `count` trials with probability `prob`.
 
-    Dtype: that of `count`; NaN where it is not finite. Raises: ValueError for a dtype that is not floating-point,
+    Dtype: that of `count`; NaN for an infinite one. Raises: ValueError for a dtype that is not floating-point,
     NotImplementedError for a generator: the default one is used.
     """
     for name, tensor in (("count", count), ("prob", prob)):
