@@ -23,6 +23,7 @@ MIN_EVENTS = 1_000_000
 MAX_BYTES = 4 << 30
 """The bytes of all indexes together."""
 _ALIGN = 64
+_M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 
 Arrays = dict[str, np.ndarray]
 
@@ -104,11 +105,13 @@ class Index:
 
 def give_back_memory() -> None:
     """Return freed memory to the system, as far as its library can: glibc would keep 100 MB of columns that are now
-    mapped."""
+    mapped. From now on a block of a megabyte (a segment's blobs, a column) is returned when it is freed."""
     import ctypes
 
     with suppress(OSError, TypeError, AttributeError):  # another library
-        ctypes.CDLL(None).malloc_trim(0)
+        libc = ctypes.CDLL(None)
+        libc.malloc_trim(0)
+        libc.mallopt(_M_MMAP_THRESHOLD, 1 << 20)
 
 
 def _pieces(arrays: Arrays) -> Iterator[bytes]:

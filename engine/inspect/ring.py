@@ -34,8 +34,8 @@ NOTE_AT: Final = HEADER_BYTES // 2
 """Where the writer leaves its last words: a u64 length, then UTF-8."""
 PATIENCE: Final = 30.0  # seconds to wait for a writer that shows no sign of life
 PATIENCE_STOPPED: Final = 2.0  # and for one that was stopped (SIGSTOP)
-_FIRST_RECORDS: Final = 1 << 14  # the windows that a recording begins with
-_FIRST_BLOB: Final = 1 << 19
+_FIRST_RECORDS: Final = 1 << 16  # the windows that a recording begins with
+_FIRST_BLOB: Final = 1 << 21
 _HIGH: Final = 200  # descriptors from here on are seldom a program's own
 
 

@@ -300,13 +300,13 @@ class TraceReader:
         if (stored := index.load("events")) is not None:
             del arrays
             self._map(index, stored)
-            give_back_memory()
 
     def _map(self, index: Index, arrays: Columns) -> None:
         self.index = index
         self._store = Store.mapped(arrays)
         self._firsts = arrays["firsts"].tolist()
         self._packed = [None] * len(self._firsts)
+        give_back_memory()
 
     def _read_segments(self, database: sqlite3.Connection) -> None:
         (version,) = database.execute("PRAGMA user_version").fetchone()
