@@ -23,7 +23,7 @@ MIN_EVENTS = 1_000_000
 MAX_BYTES = 4 << 30
 """The bytes of all indexes together."""
 _ALIGN = 64
-_M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
+_M_MMAP_THRESHOLD = -3  # glibc's number
 
 Arrays = dict[str, np.ndarray]
 
