@@ -60,7 +60,7 @@ def table_cpp(ops: list[Operator]) -> str:
 def loops_cpp(ops: list[Operator]) -> str:
     """The folds of expressions, for each dtype that sums are computed in."""
     lines = [
-        f'{HEAD}#pragma GCC optimize("O3")\n\n#include "backend/cpu/fold.h"',
+        f'{HEAD}#ifdef __OPTIMIZE__\n#pragma GCC optimize("O3")\n#endif\n\n#include "backend/cpu/fold.h"',
         "".join(f'#include "backend/cpu/{name}.h"\n' for name in LOOP_HEADERS),
         "namespace uh::UH_ISA {\nnamespace {\n",
     ]

@@ -144,7 +144,7 @@ void record_arguments(CallRecord& record, const Stack& stack) {
 }
 
 // The live libraries that may define operators, by namespace.
-std::mutex g_lock;
+std::mutex g_libraries_lock;
 std::multimap<std::string, const Library*, std::less<>>& libraries() {
   static auto* all = new std::multimap<std::string, const Library*, std::less<>>;
   return *all;
@@ -462,7 +462,7 @@ Library::Library(std::string name_space, Kind kind, std::string location, std::s
              " is a reserved namespace: its operators are declared in csrc/ops; please use another "
              "name for your library");
   if (kind_ == Kind::kImplement) return;
-  const std::lock_guard guard(g_lock);
+  const std::lock_guard guard(g_libraries_lock);
   if (kind_ == Kind::kDefine) {
     const auto [previous, entered] = definers().try_emplace(namespace_, location_);
     check(entered, "Only a single UH_LIBRARY can be used to register the namespace ", namespace_,
@@ -483,7 +483,7 @@ Library::~Library() {
     op->retire();
   }
   if (kind_ == Kind::kImplement) return;
-  const std::lock_guard guard(g_lock);
+  const std::lock_guard guard(g_libraries_lock);
   if (kind_ == Kind::kDefine) definers().erase(namespace_);
   std::erase_if(libraries(), [&](const auto& entry) { return entry.second == this; });
 }
@@ -507,7 +507,7 @@ BoxedOperator& Library::define(std::string_view schema) {
   op->fake_kernel_hint_ = fake_kernel_hint_;
   Dispatcher::instance().enter(*op, namespace_);
   defined_.push_back(op.get());
-  const std::lock_guard guard(g_lock);
+  const std::lock_guard guard(g_libraries_lock);
   return *operators.emplace_back(op.release());
 }
 
@@ -540,7 +540,7 @@ int64_t recorded_schema(const OperatorInfo& op) {
 }
 
 bool is_library_namespace(std::string_view name_space) {
-  const std::lock_guard guard(g_lock);
+  const std::lock_guard guard(g_libraries_lock);
   return libraries().find(name_space) != libraries().end();
 }
 

@@ -1,4 +1,6 @@
+#ifdef __OPTIMIZE__
 #pragma GCC optimize("O3")
+#endif
 
 #include "backend/cpu/fft_loops.h"
 

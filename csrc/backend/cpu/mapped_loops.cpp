@@ -1,5 +1,7 @@
 // Folds of mapped elements: counts of non-NaN elements, and the sums of norms.
+#ifdef __OPTIMIZE__
 #pragma GCC optimize("O3")
+#endif
 
 #include "backend/cpu/fold.h"
 

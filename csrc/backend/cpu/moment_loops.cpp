@@ -3,7 +3,9 @@
 // Both take a block that fits L1, compute its reference (the mean, or the largest element), go over
 // the block again relative to it, and merge the result into the accumulator. This avoids
 // cancellation and overflow, and reads memory once.
+#ifdef __OPTIMIZE__
 #pragma GCC optimize("O3")
+#endif
 
 #include <cmath>
 

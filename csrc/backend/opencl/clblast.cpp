@@ -31,13 +31,13 @@ struct Functions {
   BatchedGemm<T> batched = nullptr;
 };
 
-struct Library {
+struct ClBlast {
   Functions<float> floats;
   Functions<double> doubles;
   bool complete = false;
   bool on_cpus = false;
 
-  Library() {
+  ClBlast() {
     const char* const setting = std::getenv("UNDERHOOD_CLBLAST");
     const std::string_view requested = setting ? setting : "";
     if (requested == "0") return;
@@ -55,8 +55,8 @@ struct Library {
   }
 };
 
-const Library& library() {
-  static const auto* instance = new Library;  // leaked: CLBlast keeps its kernels until the end
+const ClBlast& clblast_library() {
+  static const auto* instance = new ClBlast;  // leaked: CLBlast keeps its kernels until the end
   return *instance;
 }
 
@@ -125,13 +125,13 @@ bool enqueue(const Functions<T>& functions, const Product& p, const Tensor& resu
 }  // namespace
 
 bool uses_clblast(const OpenclDevice& device) {
-  return library().complete && (!device.is_cpu || library().on_cpus);
+  return clblast_library().complete && (!device.is_cpu || clblast_library().on_cpus);
 }
 
 bool clblast_product(const Product& product, const Tensor& result) {
   if (product.depth == 0) return false;
-  if (result.dtype() == DType::kFloat32) return enqueue(library().floats, product, result);
-  if (result.dtype() == DType::kFloat64) return enqueue(library().doubles, product, result);
+  if (result.dtype() == DType::kFloat32) return enqueue(clblast_library().floats, product, result);
+  if (result.dtype() == DType::kFloat64) return enqueue(clblast_library().doubles, product, result);
   return false;
 }
 

@@ -89,7 +89,7 @@ std::string operand(const Shape& shape, size_t i) {
 }
 
 // The address of an operand's element along the last dimension.
-std::string index(const Shape& shape, size_t i, const std::string& at) {
+std::string element_index(const Shape& shape, size_t i, const std::string& at) {
   switch (shape.inner[i]) {
     case '0': return "o" + std::to_string(i);
     case '1': return "o" + std::to_string(i) + " + " + at;
@@ -110,8 +110,8 @@ std::string store(const Shape& shape, size_t numbers, std::string_view order, bo
     const size_t i = operand_at++;
     add(shape.inner[i] == '0' && shape.is_cpu
             ? "x" + std::to_string(i)
-            : "LOAD_" + element(shape, i) + "(" + operand(shape, i) + ", " + index(shape, i, at) +
-                  ")");
+            : "LOAD_" + element(shape, i) + "(" + operand(shape, i) + ", " +
+                  element_index(shape, i, at) + ")");
   };
   const auto add_number = [&] { add("n" + std::to_string(number_at++)); };
   for (const char kind : order) kind == 'a' ? add_operand() : add_number();
@@ -119,8 +119,8 @@ std::string store(const Shape& shape, size_t numbers, std::string_view order, bo
   while (number_at < numbers) add_number();
   if (zero_division) add("zero_division");
   const auto stored = [&](size_t i, const std::string& value) {
-    return "STORE_" + element(shape, i) + "(" + operand(shape, i) + ", " + index(shape, i, at) +
-           ", " + value + ");";
+    return "STORE_" + element(shape, i) + "(" + operand(shape, i) + ", " +
+           element_index(shape, i, at) + ", " + value + ");";
   };
   if (shape.results == 1) return stored(0, "apply(" + list + ")");
   std::string text = "{ ";

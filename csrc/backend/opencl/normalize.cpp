@@ -11,7 +11,7 @@
 namespace uh::opencl {
 namespace {
 
-struct Space {
+struct NormalizedSpace {
   Dims sizes;       // samples, groups, channels, area
   Dims statistics;  // the dimensions that have one mean and variance
   Dims parameters;  // those that a weight does not depend on
@@ -24,13 +24,14 @@ struct Space {
   }
 };
 
-Space rows_of(int64_t n, int64_t numel) {
+NormalizedSpace rows_of(int64_t n, int64_t numel) {
   return {{numel / std::max<int64_t>(1, n), 1, n, 1}, {2, 3}, {0, 3}};
 }
-Space groups_of_channels(int64_t samples, int64_t channels, int64_t area, int64_t groups) {
+NormalizedSpace groups_of_channels(int64_t samples, int64_t channels, int64_t area,
+                                   int64_t groups) {
   return {{samples, groups, channels / groups, area}, {2, 3}, {0, 3}};
 }
-Space channels_of(const Tensor& input) {
+NormalizedSpace channels_of(const Tensor& input) {
   const int64_t samples = input.size(0), channels = input.size(1);
   const int64_t area = input.numel() / std::max<int64_t>(1, samples * channels);
   return {{samples, 1, channels, area}, {0, 3}, {0, 3}};
@@ -41,7 +42,7 @@ Tensor seen_as(const Tensor& t, const Dims& sizes, const Dims& strides) {
 }
 
 // A tensor whose last two dimensions, or what they stand for, are dense: [N, C, ...].
-Tensor in_space(const Tensor& t, const Space& space) {
+Tensor in_space(const Tensor& t, const NormalizedSpace& space) {
   if (t.is_contiguous()) return seen_as(t, space.sizes, contiguous_strides(space.sizes));
   // Channels are innermost: the area is one dimension of the last one's stride.
   const int64_t channel = t.stride(1), area = t.stride(t.ndim() - 1);
@@ -49,7 +50,7 @@ Tensor in_space(const Tensor& t, const Space& space) {
 }
 
 // One number per statistic, as it is repeated.
-Tensor statistic_in(const Tensor& t, const Space& space) {
+Tensor statistic_in(const Tensor& t, const NormalizedSpace& space) {
   Dims sizes(space.sizes);
   for (const int64_t d : space.statistics) sizes[static_cast<size_t>(d)] = 1;
   const Tensor dense = contiguous(t);
@@ -57,7 +58,7 @@ Tensor statistic_in(const Tensor& t, const Space& space) {
 }
 
 // One number per channel.
-Tensor parameter_in(const Tensor& t, const Space& space) {
+Tensor parameter_in(const Tensor& t, const NormalizedSpace& space) {
   const Dims sizes{1, space.size(1), space.size(2), 1};
   return seen_as(contiguous(t), sizes, contiguous_strides(sizes));
 }
@@ -73,7 +74,7 @@ bool normalizes(const Tensor& t) {
   return has_dtype(t.device(), t.dtype()) && is_floating(t.dtype());
 }
 
-Tensor new_statistic(const Tensor& like, const Space& space) {
+Tensor new_statistic(const Tensor& like, const NormalizedSpace& space) {
   Dims sizes(space.sizes);
   for (const int64_t d : space.statistics) sizes[static_cast<size_t>(d)] = 1;
   return empty(sizes, exact(like), like.device());
@@ -83,7 +84,7 @@ struct Statistics {
   Tensor mean, variance;
 };
 
-Statistics statistics_of(const Tensor& x, const Space& space) {
+Statistics statistics_of(const Tensor& x, const NormalizedSpace& space) {
   const Statistics s{new_statistic(x, space), new_statistic(x, space)};
   mean_and_variance(x, space.statistics, s.variance, s.mean);
   return s;
@@ -96,7 +97,7 @@ Tensor inverse_root(const char* name, const Tensor& variance, double eps) {
   return rstd;
 }
 
-void normalize(const char* name, const Space& space, const Tensor& x, const Tensor& mean,
+void normalize(const char* name, const NormalizedSpace& space, const Tensor& x, const Tensor& mean,
                const Tensor& rstd, const Tensor& weight, const Tensor& bias, const Tensor& out) {
   const Tensor w = weight ? parameter_in(weight, space) : Tensor();
   const Tensor b = bias ? parameter_in(bias, space) : Tensor();
@@ -121,9 +122,9 @@ void normalize(const char* name, const Space& space, const Tensor& x, const Tens
 struct Gradients {
   Tensor x, weight, bias;
 };
-void normalize_backward(const char* name, const Space& space, const Tensor& grad, const Tensor& x,
-                        const Tensor& mean, const Tensor& rstd, const Tensor& weight,
-                        bool statistics, const Gradients& results) {
+void normalize_backward(const char* name, const NormalizedSpace& space, const Tensor& grad,
+                        const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                        const Tensor& weight, bool statistics, const Gradients& results) {
   const DType dtype = computed(x);
   const Tensor normal = empty(space.sizes, dtype, x.device());
   if (mean)
@@ -182,7 +183,7 @@ void layer_norm(const Tensor& input, const Dims& shape, const Tensor& weight, co
     return on_cpu("native_layer_norm", ops::native_layer_norm_op,
                   std::tuple(result, mean_out, rstd_out), input, shape, weight, bias, eps);
   if (input.numel() == 0) return;
-  const Space space = rows_of(row_length(shape), input.numel());
+  const NormalizedSpace space = rows_of(row_length(shape), input.numel());
   const Tensor x = in_space(contiguous(input), space);
   const Statistics s = statistics_of(x, space);
   const Tensor rstd = inverse_root("native_layer_norm", s.variance, eps);
@@ -198,7 +199,7 @@ void layer_norm_backward(const Tensor& grad, const Tensor& input, const Dims& sh
   if (!normalizes(input))
     return on_cpu("native_layer_norm_backward", ops::native_layer_norm_backward_op,
                   std::tuple(dx, dw, db), grad, input, shape, mean, rstd, weight, bias, mask);
-  const Space space = rows_of(row_length(shape), input.numel());
+  const NormalizedSpace space = rows_of(row_length(shape), input.numel());
   if (input.numel() == 0) {
     for (const Tensor& sum : {dw, db})
       if (sum) zero(KeySet(), sum);
@@ -215,7 +216,7 @@ void rms_norm(const Tensor& input, const Dims& shape, const Tensor& weight,
     return on_cpu("_fused_rms_norm", ops::_fused_rms_norm_op, std::tuple(result, rstd_out), input,
                   shape, weight, eps);
   if (input.numel() == 0) return;
-  const Space space = rows_of(row_length(shape), input.numel());
+  const NormalizedSpace space = rows_of(row_length(shape), input.numel());
   const Tensor x = in_space(contiguous(input), space);
   const Statistics s = statistics_of(x, space);
   const double floor = computed(input) == DType::kFloat64 ? std::numeric_limits<double>::epsilon()
@@ -239,7 +240,7 @@ void rms_norm_backward(const Tensor& grad, const Tensor& input, const Dims& shap
   if (!normalizes(input))
     return on_cpu("_fused_rms_norm_backward", ops::_fused_rms_norm_backward_op, std::tuple(dx, dw),
                   grad, input, shape, rstd, weight, mask);
-  const Space space = rows_of(row_length(shape), input.numel());
+  const NormalizedSpace space = rows_of(row_length(shape), input.numel());
   if (input.numel() == 0) {
     if (dw) zero(KeySet(), dw);
     return;
@@ -256,7 +257,7 @@ void group_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, i
     return on_cpu("native_group_norm", ops::native_group_norm_op,
                   std::tuple(result, mean_out, rstd_out), input, weight, bias, samples, channels,
                   area, groups, eps);
-  const Space space = groups_of_channels(samples, channels, area, groups);
+  const NormalizedSpace space = groups_of_channels(samples, channels, area, groups);
   if (samples * groups == 0) return;
   if (input.numel() == 0) {  // groups of nothing
     fill(KeySet(), mean_out, 0);
@@ -284,7 +285,7 @@ void group_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& 
       if (sum) zero(KeySet(), sum);
     return;
   }
-  const Space space = groups_of_channels(samples, channels, area, groups);
+  const NormalizedSpace space = groups_of_channels(samples, channels, area, groups);
   normalize_backward("native_group_norm_backward", space, in_space(contiguous(grad), space),
                      in_space(contiguous(input), space), statistic_in(mean, space),
                      statistic_in(rstd, space), weight, true, {dx, dw, db});
@@ -317,7 +318,7 @@ void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     return;
   }
   if (input.numel() == 0) return;
-  const Space space = channels_of(input);
+  const NormalizedSpace space = channels_of(input);
   const Tensor x = in_space(contiguous(input), space);
   Statistics s;
   if (training) {
@@ -349,7 +350,7 @@ void batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& 
       if (sum) zero(KeySet(), sum);
     return;
   }
-  const Space space = channels_of(input);
+  const NormalizedSpace space = channels_of(input);
   const Tensor mean = statistic_in(train ? save_mean : running_mean, space);
   const Tensor rstd =
       train ? statistic_in(save_invstd, space)

@@ -3,6 +3,7 @@
 #include "generated/kernels/recurrent.h"
 #include "generated/ops/activation.h"
 #include "generated/ops/arithmetic.h"
+#include "generated/ops/copy.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/products.h"
 #include "generated/ops/recurrent.h"
@@ -12,8 +13,6 @@
 namespace uh {
 namespace {
 
-Tensor plus(const Tensor& a, const Tensor& b) { return ops::add(a, b, Scalar(1)); }
-
 // Returns rows + h @ w.T; a 1-d bias is added to every row.
 Tensor with_hidden(const Tensor& rows, const Tensor& h, const Tensor& w_hh_t) {
   return ops::addmm(rows, h, w_hh_t, Scalar(1), Scalar(1));
@@ -21,10 +20,21 @@ Tensor with_hidden(const Tensor& rows, const Tensor& h, const Tensor& w_hh_t) {
 
 }  // namespace
 
+Tensor transposed_weight(const Tensor& w_hh, int64_t steps) {
+  constexpr int64_t kManySteps = 8;
+  const Tensor view = ops::t(w_hh);
+  return steps < kManySteps ? view : ops::clone(view, MemoryFormat::kContiguous);
+}
+
+Tensor sum_of_defined(const Tensor& a, const Tensor& b) {
+  if (!a) return b;
+  return b ? ops::add(a, b, Scalar(1)) : a;
+}
+
 Tensor input_gates(Cell cell, const Tensor& input, const CellWeights& weights) {
   // GRU multiplies the hidden part and its bias by the reset gate, so that bias is added later.
   const bool both = weights.b_ih && weights.b_hh && cell != Cell::kGru;
-  const Tensor bias = both ? plus(weights.b_ih, weights.b_hh) : weights.b_ih;
+  const Tensor bias = both ? sum_of_defined(weights.b_ih, weights.b_hh) : weights.b_ih;
   return ops::linear(input, weights.w_ih, bias);
 }
 

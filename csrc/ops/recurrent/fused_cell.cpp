@@ -9,6 +9,7 @@
 #include "generated/ops/recurrent.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
+#include "ops/recurrent/cells.h"
 #include "ops/recurrent/shapes.h"
 #include "tensor/thread_state.h"
 
@@ -76,10 +77,6 @@ std::tuple<Tensor, Tensor, Tensor> fused_gru_cell_backward(const Tensor& grad_hy
 namespace uh::kernels {
 namespace {
 
-Tensor plus(const Tensor& a, const Tensor& b) {
-  if (!a) return b;
-  return b ? ops::add(a, b, Scalar(1)) : a;
-}
 Tensor times(const Tensor& a, const Tensor& b) { return a && b ? ops::mul(a, b) : Tensor(); }
 Tensor one_minus(const Tensor& a) { return ops::sub(Scalar(1), a, Scalar(1)); }
 // The gradients through sigmoid and tanh, from their results.
@@ -107,13 +104,15 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell_gradients(KeySet, const Tensor& gra
     const auto [sums, grad_cx] = ops::_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, gates);
     return {sums, sums, grad_cx};
   }
-  const std::vector<Tensor> y = quarters(gates, cx.size(1)), more = quarters(grad_gates, cx.size(1));
+  const std::vector<Tensor> y = quarters(gates, cx.size(1)),
+                            more = quarters(grad_gates, cx.size(1));
   const Tensor t = ops::tanh(cy);
-  const Tensor of_c = plus(grad_cy, through_tanh(times(grad_hy, y[3]), t));
-  const std::vector<Tensor> of_gates = {through_sigmoid(plus(times(of_c, y[2]), more[0]), y[0]),
-                                        through_sigmoid(plus(times(of_c, cx), more[1]), y[1]),
-                                        through_tanh(plus(times(of_c, y[0]), more[2]), y[2]),
-                                        through_sigmoid(plus(times(grad_hy, t), more[3]), y[3])};
+  const Tensor of_c = sum_of_defined(grad_cy, through_tanh(times(grad_hy, y[3]), t));
+  const std::vector<Tensor> of_gates = {
+      through_sigmoid(sum_of_defined(times(of_c, y[2]), more[0]), y[0]),
+      through_sigmoid(sum_of_defined(times(of_c, cx), more[1]), y[1]),
+      through_tanh(sum_of_defined(times(of_c, y[0]), more[2]), y[2]),
+      through_sigmoid(sum_of_defined(times(grad_hy, t), more[3]), y[3])};
   std::vector<Tensor> defined;
   for (const Tensor& grad : of_gates) defined.push_back(or_zeros(grad, cx));
   const Tensor sums = ops::cat(defined, 1);
@@ -128,14 +127,16 @@ std::tuple<Tensor, Tensor, Tensor> gru_cell_gradients(KeySet, const Tensor& grad
   check_state(kOp, hx, grad_hy);
   if (grad_hy && !grad_enabled() && !grad_gates)
     return ops::_fused_gru_cell_backward(grad_hy, hx, gates);
-  const std::vector<Tensor> y = quarters(gates, hx.size(1)), more = quarters(grad_gates, hx.size(1));
+  const std::vector<Tensor> y = quarters(gates, hx.size(1)),
+                            more = quarters(grad_gates, hx.size(1));
   const Tensor reset = y[0], update = y[1], candidate = y[2], hidden = y[3];
   const Tensor of_candidate =
-      through_tanh(plus(times(grad_hy, one_minus(update)), more[2]), candidate);
+      through_tanh(sum_of_defined(times(grad_hy, one_minus(update)), more[2]), candidate);
   const Tensor step = ops::sub(hx, candidate, Scalar(1));
-  const Tensor of_update = through_sigmoid(plus(times(grad_hy, step), more[1]), update);
-  const Tensor of_reset = through_sigmoid(plus(times(of_candidate, hidden), more[0]), reset);
-  const Tensor of_hidden = plus(times(of_candidate, reset), more[3]);
+  const Tensor of_update = through_sigmoid(sum_of_defined(times(grad_hy, step), more[1]), update);
+  const Tensor of_reset =
+      through_sigmoid(sum_of_defined(times(of_candidate, hidden), more[0]), reset);
+  const Tensor of_hidden = sum_of_defined(times(of_candidate, reset), more[3]);
   const auto joined = [&](const Tensor& last) {
     return ops::cat({or_zeros(of_reset, hx), or_zeros(of_update, hx), or_zeros(last, hx)}, 1);
   };

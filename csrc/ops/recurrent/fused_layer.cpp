@@ -13,14 +13,11 @@
 #include "generated/ops/recurrent.h"
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
+#include "ops/recurrent/cells.h"
 #include "ops/recurrent/steps.h"
 
 namespace uh::kernels {
 namespace {
-
-// Number of steps from which it pays to copy the recurrent weight to a layout that products read
-// faster.
-constexpr int64_t kManySteps = 8;
 
 void check_weights(std::string_view op, int64_t blocks, const Tensor& gates, const Tensor& w_hh,
                    const Tensor& b_hh, const Tensor& hx, const Tensor& cx, int64_t batch) {
@@ -36,16 +33,6 @@ void check_weights(std::string_view op, int64_t blocks, const Tensor& gates, con
   for (const Tensor* t : {&gates, &w_hh, &b_hh, &cx})
     check(!*t || (*t).dtype() == hx.dtype(), op, ": expected one dtype, got ", name(hx.dtype()),
           " and ", *t ? name((*t).dtype()) : "");
-}
-
-Tensor turned(const Tensor& w_hh, int64_t steps) {
-  const Tensor view = ops::t(w_hh);
-  return steps < kManySteps ? view : ops::clone(view, MemoryFormat::kContiguous);
-}
-
-Tensor plus(const Tensor& a, const Tensor& b) {
-  if (!a) return b;
-  return b ? ops::add(a, b, Scalar(1)) : a;
 }
 
 // Returns the initial state of step t from that of the previous step: truncated to `size` rows, or
@@ -73,7 +60,7 @@ class Carry {
       const Dims missing{size - known, rows_.size(1)};
       rows_ = ops::cat({rows_, ops::zeros(missing, rows_.dtype(), rows_.device())}, 0);
     }
-    return plus(more, rows_);
+    return sum_of_defined(more, rows_);
   }
   void set(Tensor rows) { rows_ = std::move(rows); }
   // Returns the gradient of the initial state: the remaining rows, then the removed ones, latest
@@ -90,8 +77,6 @@ class Carry {
   std::vector<Tensor> ended_;
 };
 
-Tensor joined(const std::vector<Tensor>& steps) { return ops::cat(steps, 0); }
-
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> lstm_layer(KeySet, const Tensor& gates, const Tensor& w_hh,
@@ -100,7 +85,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm_layer(KeySet, const Tensor& gates, const
   constexpr std::string_view kOp = "_lstm_layer";
   const Steps steps(kOp, batch_sizes, reverse, gates);
   check_weights(kOp, 4, gates, w_hh, Tensor(), hx, cx, steps.batch());
-  const Tensor w_hh_t = turned(w_hh, steps.count());
+  const Tensor w_hh_t = transposed_weight(w_hh, steps.count());
   const std::vector<Tensor> inputs = steps.split(gates);
   std::vector<Tensor> outputs(inputs.size()), cells(inputs.size()), activations(inputs.size());
   Tensor h, c;
@@ -113,7 +98,7 @@ std::tuple<Tensor, Tensor, Tensor> lstm_layer(KeySet, const Tensor& gates, const
     outputs[at] = h;
     cells[at] = c;
   }
-  return {joined(outputs), joined(cells), joined(activations)};
+  return {ops::cat(outputs, 0), ops::cat(cells, 0), ops::cat(activations, 0)};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_gradients(
@@ -144,7 +129,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_gradients(
     h.set(ops::mm(sums[at], w_hh));
     c.set(grad_cx);
   }
-  const Tensor grad_gates = joined(sums);
+  const Tensor grad_gates = ops::cat(sums, 0);
   return {grad_gates, ops::mm(ops::t(grad_gates), steps.before(output, hx)), h.first(), c.first()};
 }
 
@@ -154,7 +139,7 @@ std::tuple<Tensor, Tensor> gru_layer(KeySet, const Tensor& gates, const Tensor& 
   constexpr std::string_view kOp = "_gru_layer";
   const Steps steps(kOp, batch_sizes, reverse, gates);
   check_weights(kOp, 3, gates, w_hh, b_hh, hx, Tensor(), steps.batch());
-  const Tensor w_hh_t = turned(w_hh, steps.count());
+  const Tensor w_hh_t = transposed_weight(w_hh, steps.count());
   const std::vector<Tensor> inputs = steps.split(gates);
   std::vector<Tensor> outputs(inputs.size()), activations(inputs.size());
   Tensor h;
@@ -167,7 +152,7 @@ std::tuple<Tensor, Tensor> gru_layer(KeySet, const Tensor& gates, const Tensor& 
     std::tie(h, activations[at]) = ops::_fused_gru_cell(inputs[at], hidden, h);
     outputs[at] = h;
   }
-  return {joined(outputs), joined(activations)};
+  return {ops::cat(outputs, 0), ops::cat(activations, 0)};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> gru_layer_gradients(
@@ -198,8 +183,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> gru_layer_gradients(
         h.into(of_output[at], steps.size(t)), of_gates[at], before[at], gates[at]);
     h.set(ops::addmm(direct, of_hidden[at], w_hh, Scalar(1), Scalar(1)));
   }
-  const Tensor hidden = joined(of_hidden);
-  return {joined(of_input), ops::mm(ops::t(hidden), states),
+  const Tensor hidden = ops::cat(of_hidden, 0);
+  return {ops::cat(of_input, 0), ops::mm(ops::t(hidden), states),
           ops::sum(hidden, Dims{0}, false, DType::kUndefined), h.first()};
 }
 

@@ -18,7 +18,7 @@ using namespace attention;  // NOLINT: shared by the two attention files
 
 namespace {
 
-constexpr const char* kName = "scaled_dot_product_attention";
+constexpr const char* kAttentionName = "scaled_dot_product_attention";
 
 // Returns rows [at, at + count) of one member of the batch.
 template <class T>
@@ -72,23 +72,24 @@ void attend_all(const Problem& p, T* out, T* logsumexp) {
 std::tuple<Tensor, Tensor> attention_blocked(KeySet, const Tensor& query, const Tensor& key,
                                              const Tensor& value, double dropout_p, bool is_causal,
                                              const Tensor& attn_mask, std::optional<double> scale) {
-  check(query.ndim() >= 2 && key.ndim() >= 2 && value.ndim() >= 2, kName,
+  check(query.ndim() >= 2 && key.ndim() >= 2 && value.ndim() >= 2, kAttentionName,
         ": expected at least 2 dimensions, got ", query.sizes(), ", ", key.sizes(), " and ",
         value.sizes());
-  check(dropout_p == 0, kName, ": the blocked kernel has no dropout, got ", dropout_p);
+  check(dropout_p == 0, kAttentionName, ": the blocked kernel has no dropout, got ", dropout_p);
   const DType dtype = query.dtype();
-  check_kind(is_floating(dtype), ErrorKind::kNotImplemented, "\"", kName,
+  check_kind(is_floating(dtype), ErrorKind::kNotImplemented, "\"", kAttentionName,
              "\" not implemented for '", info(dtype).title, "'");
-  check(key.dtype() == dtype && value.dtype() == dtype, kName, ": expected one dtype, got ",
-        name(dtype), ", ", name(key.dtype()), " and ", name(value.dtype()));
+  check(key.dtype() == dtype && value.dtype() == dtype, kAttentionName,
+        ": expected one dtype, got ", name(dtype), ", ", name(key.dtype()), " and ",
+        name(value.dtype()));
   const int64_t rows = query.size(query.ndim() - 2), width = query.size(query.ndim() - 1);
   const int64_t keys = key.size(key.ndim() - 2);
-  check(key.size(key.ndim() - 1) == width, kName, ": query and key have vectors of ", width,
-        " and ", key.size(key.ndim() - 1), " elements");
-  check(value.size(value.ndim() - 2) == keys, kName, ": there are ", keys, " keys but ",
+  check(key.size(key.ndim() - 1) == width, kAttentionName, ": query and key have vectors of ",
+        width, " and ", key.size(key.ndim() - 1), " elements");
+  check(value.size(value.ndim() - 2) == keys, kAttentionName, ": there are ", keys, " keys but ",
         value.size(value.ndim() - 2), " values");
   const int64_t value_width = value.size(value.ndim() - 1);
-  check(std::max(width, value_width) <= INT32_MAX, kName, ": vectors of ", width, " and ",
+  check(std::max(width, value_width) <= INT32_MAX, kAttentionName, ": vectors of ", width, " and ",
         value_width, " elements are too long");
   const Dims batch =
       broadcast_shapes(broadcast_shapes(leading(query), leading(key)), leading(value));
@@ -99,7 +100,7 @@ std::tuple<Tensor, Tensor> attention_blocked(KeySet, const Tensor& query, const 
   const Dims row_sizes = sizes;
   Dims score_sizes = sizes;
   score_sizes.push_back(keys);
-  if (attn_mask) check_broadcasts_to(attn_mask.sizes(), score_sizes, kName);
+  if (attn_mask) check_broadcasts_to(attn_mask.sizes(), score_sizes, kAttentionName);
   sizes.push_back(value_width);
   Tensor out = empty(sizes, dtype, query.device());
   if (out.is_meta() || out.numel() == 0) return {out, logsumexp};

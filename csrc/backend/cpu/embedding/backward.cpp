@@ -1,5 +1,7 @@
 // The gradient of embedding: each gradient is added to its row of the table.
+#ifdef __OPTIMIZE__
 #pragma GCC optimize("O3")
+#endif
 
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/embedding/rows.h"
@@ -35,9 +37,8 @@ void add_rows(T* table, int64_t rows, const T* grad, const int64_t* index, int64
 
 }  // namespace
 
-void embedding_dense_backward(const Tensor& grad_output, const Tensor& indices,
-                              int64_t num_weights, int64_t padding_idx, bool scale_grad_by_freq,
-                              const Tensor& out) {
+void embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, int64_t num_weights,
+                              int64_t padding_idx, bool scale_grad_by_freq, const Tensor& out) {
   const int64_t width = out.size(1), n = indices.numel();
   const Tensor numbers = row_numbers(indices, "embedding_backward");
   check_rows(numbers, out, "embedding_backward");

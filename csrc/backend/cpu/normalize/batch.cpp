@@ -13,26 +13,9 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 14;  // minimum number of elements per thread
-
-using Numbers = std::vector<double>;
-
-// Returns one double per channel.
-Numbers numbers_of(const Tensor& t, double otherwise, int64_t channels) {
-  if (!t) return Numbers(static_cast<size_t>(channels), otherwise);
-  Numbers out(static_cast<size_t>(channels));
-  const Tensor dense = as_contiguous(t, DType::kFloat64);
-  std::copy_n(dense.data_as<double>(), channels, out.begin());
-  return out;
-}
-
-void store(const Tensor& result, const Numbers& numbers) {
-  cast_run(result.data(), result.dtype(), numbers.data(), DType::kFloat64, result.numel());
-}
-
 Tensor tensor_of(const Numbers& numbers, DType dtype) {
   const Tensor out = empty(Dims{static_cast<int64_t>(numbers.size())}, dtype);
-  store(out, numbers);
+  store_numbers(out, numbers);
   return out;
 }
 
@@ -87,7 +70,8 @@ void apply(const LoopOutput& out, const Tensor& x, DType compute, const Channels
   if (size.area == 1) {  // channels are adjacent
     const Tensor m = tensor_of(mean, compute), s = tensor_of(scale, compute);
     const Tensor b = tensor_of(shift, compute);
-    const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, size.count));
+    const int64_t grain =
+        std::max<int64_t>(1, kNormalizeGrainSize / std::max<int64_t>(1, size.count));
     parallel_for(0, size.samples, grain, [&](int64_t lo, int64_t hi) {
       const int64_t start = lo * size.count * item;
       loops.columns(out.data() + start, x.data() + start, m.data(), s.data(), b.data(), hi - lo,
@@ -95,7 +79,7 @@ void apply(const LoopOutput& out, const Tensor& x, DType compute, const Channels
     });
     return;
   }
-  const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, size.area));
+  const int64_t grain = std::max<int64_t>(1, kNormalizeGrainSize / std::max<int64_t>(1, size.area));
   parallel_for(0, size.samples * size.count, grain, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) {
       const auto c = static_cast<size_t>(i % size.count);
@@ -139,8 +123,8 @@ void native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& 
     out.store();
   }
   if (!training) return;
-  store(result1, mean);
-  store(result2, factor);
+  store_numbers(result1, mean);
+  store_numbers(result2, factor);
 }
 
 }  // namespace uh::kernels

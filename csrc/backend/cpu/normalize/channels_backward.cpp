@@ -14,25 +14,6 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 14;  // minimum number of elements per thread
-
-using Numbers = std::vector<double>;
-
-Numbers numbers_of(const Tensor& t, double otherwise, int64_t n) {
-  Numbers out(static_cast<size_t>(n), otherwise);
-  if (!t) return out;
-  check(t.numel() == n, "backward of a normalisation: expected ", n, " numbers, got sizes ",
-        t.sizes());
-  const Tensor dense = as_contiguous(t, DType::kFloat64);
-  std::copy_n(dense.data_as<double>(), n, out.begin());
-  return out;
-}
-
-void store(const Tensor& result, const Numbers& numbers) {
-  if (result)
-    cast_run(result.data(), result.dtype(), numbers.data(), DType::kFloat64, result.numel());
-}
-
 // An input and its gradient: `samples` samples, `channels` channels, `area` elements each.
 struct Planes {
   Tensor grad, x;
@@ -53,7 +34,7 @@ struct Planes {
 
   template <class F>
   void each_plane(const F& f) const {
-    const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, area));
+    const int64_t grain = std::max<int64_t>(1, kNormalizeGrainSize / std::max<int64_t>(1, area));
     parallel_for(0, samples * channels, grain, [&](int64_t lo, int64_t hi) {
       for (int64_t p = lo; p < hi; ++p) f(p, p * area * item);
     });
@@ -90,16 +71,17 @@ void native_batch_norm_backward(const Tensor& grad_out, const Tensor& input, con
     p.loops.column_sums(sum.data(), product.data(), p.grad.data(), p.x.data(), mean.data(), samples,
                         channels);
   } else {  // one thread per channel, samples in order
-    parallel_for(0, channels, 1 + kGrainSize / (samples * area), [&](int64_t lo, int64_t hi) {
-      for (int64_t ch = lo; ch < hi; ++ch) {
-        const auto i = static_cast<size_t>(ch);
-        for (int64_t s = 0; s < samples; ++s) {
-          const int64_t start = (s * channels + ch) * area * p.item;
-          p.loops.sums(&sum[i], &product[i], p.grad.data() + start, p.x.data() + start, area,
-                       mean[i]);
-        }
-      }
-    });
+    parallel_for(0, channels, 1 + kNormalizeGrainSize / (samples * area),
+                 [&](int64_t lo, int64_t hi) {
+                   for (int64_t ch = lo; ch < hi; ++ch) {
+                     const auto i = static_cast<size_t>(ch);
+                     for (int64_t s = 0; s < samples; ++s) {
+                       const int64_t start = (s * channels + ch) * area * p.item;
+                       p.loops.sums(&sum[i], &product[i], p.grad.data() + start, p.x.data() + start,
+                                    area, mean[i]);
+                     }
+                   }
+                 });
   }
   const auto m = static_cast<double>(samples * area);
   for (size_t i = 0; i < count; ++i) {
@@ -120,8 +102,8 @@ void native_batch_norm_backward(const Tensor& grad_out, const Tensor& input, con
   }
   for (size_t i = 0; i < count; ++i) product[i] *= rstd[i];
   p.dx.store();
-  store(result1, product);
-  store(result2, sum);
+  store_numbers(result1, product);
+  store_numbers(result2, sum);
 }
 
 void native_group_norm_backward(const Tensor& grad_out, const Tensor& input, const Tensor& mean,
@@ -167,8 +149,8 @@ void native_group_norm_backward(const Tensor& grad_out, const Tensor& input, con
     dweight[i % dbias.size()] += product[i] * rstds[i / static_cast<size_t>(channels)];
   }
   p.dx.store();
-  store(result1, dweight);
-  store(result2, dbias);
+  store_numbers(result1, dweight);
+  store_numbers(result2, dbias);
 }
 
 }  // namespace uh::kernels

@@ -1,5 +1,7 @@
 #include "backend/cpu/normalize/common.h"
 
+#include <algorithm>
+
 #include "backend/cpu/copy/elements.h"
 #include "ops/normalize/shapes.h"
 
@@ -22,6 +24,20 @@ LoopOutput::LoopOutput(const Tensor& result, DType compute) : result_(result) {
 
 void LoopOutput::store() const {
   if (result_ && result_.data() != buffer_.data()) copy_elements(result_, buffer_);
+}
+
+Numbers numbers_of(const Tensor& t, double otherwise, int64_t n) {
+  Numbers out(static_cast<size_t>(n), otherwise);
+  if (!t) return out;
+  check(t.numel() == n, "normalisation: expected ", n, " numbers, got sizes ", t.sizes());
+  const Tensor dense = as_contiguous(t, DType::kFloat64);
+  std::copy_n(dense.data_as<double>(), n, out.begin());
+  return out;
+}
+
+void store_numbers(const Tensor& result, const Numbers& numbers) {
+  if (result)
+    cast_run(result.data(), result.dtype(), numbers.data(), DType::kFloat64, result.numel());
 }
 
 }  // namespace uh

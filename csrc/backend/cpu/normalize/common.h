@@ -1,6 +1,8 @@
 // Inputs and results of the normalisation loops.
 #pragma once
 
+#include <vector>
+
 #include "tensor/tensor.h"
 
 namespace uh {
@@ -24,5 +26,20 @@ class LoopOutput {
  private:
   Tensor result_, buffer_;
 };
+
+constexpr int64_t kNormalizeGrainSize = 1 << 14;  // minimum number of elements per thread
+
+// One number for each channel, sample or group.
+using Numbers = std::vector<double>;
+
+// Returns the n numbers of t, or n times `otherwise` if t is undefined. Throws for another number
+// of elements.
+Numbers numbers_of(const Tensor& t, double otherwise, int64_t n);
+
+// Writes the numbers to a row-major result; an undefined one is not computed.
+void store_numbers(const Tensor& result, const Numbers& numbers);
+
+// Returns the memory of t, or null if it is undefined.
+inline const void* data_or_null(const Tensor& t) { return t ? t.data() : nullptr; }
 
 }  // namespace uh

@@ -9,8 +9,6 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 14;  // minimum number of elements per thread
-
 double at(const Tensor& values, DType dtype, int64_t i) {
   return dtype == DType::kFloat64 ? values.data_as<double>()[i]
                                   : static_cast<double>(values.data_as<float>()[i]);
@@ -32,7 +30,7 @@ void native_group_norm(const Tensor& input, const Tensor& weight, const Tensor& 
   const LoopOutput out(result0, in.compute), mean(result1, in.compute), rstd(result2, in.compute);
   const NormalizeLoops& loops = normalize_loops().of[static_cast<int>(in.compute)];
   const int64_t item = itemsize(in.compute), channels = C / group, n = channels * HxW;
-  const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, n));
+  const int64_t grain = std::max<int64_t>(1, kNormalizeGrainSize / std::max<int64_t>(1, n));
   parallel_for(0, N * group, grain, [&](int64_t lo, int64_t hi) {
     for (int64_t row = lo; row < hi; ++row) {
       Moments acc{0, 0, 0};

@@ -8,14 +8,6 @@
 #include "ops/normalize/shapes.h"
 
 namespace uh::kernels {
-namespace {
-
-constexpr int64_t kGrainSize = 1 << 14;  // minimum number of elements per thread
-
-const void* data_of(const Tensor& t) { return t ? t.data() : nullptr; }
-
-}  // namespace
-
 void native_layer_norm(const Tensor& input, const Dims& normalized_shape, const Tensor& weight,
                        const Tensor& bias, double eps, const Tensor& result0, const Tensor& result1,
                        const Tensor& result2) {
@@ -24,11 +16,11 @@ void native_layer_norm(const Tensor& input, const Dims& normalized_shape, const 
   const LoopOutput out(result0, in.compute), mean(result1, in.compute), rstd(result2, in.compute);
   const auto layer = normalize_loops().of[static_cast<int>(in.compute)].layer;
   const int64_t item = itemsize(in.compute);
-  const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, rows.n));
+  const int64_t grain = std::max<int64_t>(1, kNormalizeGrainSize / std::max<int64_t>(1, rows.n));
   parallel_for(0, rows.count, grain, [&](int64_t lo, int64_t hi) {
     layer(out.data() + lo * rows.n * item, mean.data() + lo * item, rstd.data() + lo * item,
-          in.x.data() + lo * rows.n * item, data_of(in.weight), data_of(in.bias), hi - lo, rows.n,
-          eps);
+          in.x.data() + lo * rows.n * item, data_or_null(in.weight), data_or_null(in.bias), hi - lo,
+          rows.n, eps);
   });
   for (const LoopOutput& output : {out, mean, rstd}) output.store();
 }
@@ -43,10 +35,10 @@ void fused_rms_norm(const Tensor& input, const Dims& normalized_shape, const Ten
   const LoopOutput out(result0, in.compute), rstd(result1, in.compute);
   const auto rms = normalize_loops().of[static_cast<int>(in.compute)].rms;
   const int64_t item = itemsize(in.compute);
-  const int64_t grain = std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, rows.n));
+  const int64_t grain = std::max<int64_t>(1, kNormalizeGrainSize / std::max<int64_t>(1, rows.n));
   parallel_for(0, rows.count, grain, [&](int64_t lo, int64_t hi) {
     rms(out.data() + lo * rows.n * item, rstd.data() + lo * item, in.x.data() + lo * rows.n * item,
-        data_of(in.weight), hi - lo, rows.n, eps.value_or(floor));
+        data_or_null(in.weight), hi - lo, rows.n, eps.value_or(floor));
   });
   for (const LoopOutput& output : {out, rstd}) output.store();
 }

@@ -12,8 +12,6 @@
 namespace uh::kernels {
 namespace {
 
-const void* data_of(const Tensor& t) { return t ? t.data() : nullptr; }
-
 // Splits the rows into a number of parts that does not depend on the threads; each part sums the
 // parameters' gradients, and these sums are added in order.
 void row_gradients(const Tensor& grad_out, const Tensor& input, const Dims& shape,
@@ -41,7 +39,7 @@ void row_gradients(const Tensor& grad_out, const Tensor& input, const Dims& shap
       std::byte* own = sums ? partial_sums.data() + part * 2 * n * item : nullptr;
       layer(at(dx.tensor(), n), dweight.tensor() ? own : nullptr,
             dbias.tensor() ? own + n * item : nullptr, at(grad, n), at(x, n), at(m, 1), at(r, 1),
-            data_of(w), to - from, n);
+            data_or_null(w), to - from, n);
     }
   });
   const auto total = [&](const Tensor& to, int64_t which) {

@@ -68,20 +68,15 @@ Tensors steps_of(const Tensor& gates, const Dims& batch_sizes) {
   return ops::split_with_sizes(gates, batch_sizes, 0);
 }
 
-// Returns w.T: a view; or, when no gradient is recorded and many products read it, a contiguous
-// copy that they read faster.
-Tensor turned(const Tensor& w_hh, int64_t steps) {
-  constexpr int64_t kMany = 8;
-  const Tensor view = ops::t(w_hh);
-  return grad_enabled() || steps < kMany ? view : ops::clone(view, MemoryFormat::kContiguous);
-}
-
 // Runs one layer in one direction over all steps.
 Pass run(Cell cell, const Tensor& input, const Dims& batch_sizes, const CellState& start,
          const CellWeights& weights, bool reverse) {
   const Tensors gates = steps_of(input_gates(cell, input, weights), batch_sizes);
   const size_t steps = gates.size();
-  const Tensor w_hh_t = turned(weights.w_hh, static_cast<int64_t>(steps));
+  // A product whose gradient is recorded saves the weight: a view shares its version.
+  const Tensor w_hh_t = grad_enabled()
+                            ? ops::t(weights.w_hh)
+                            : transposed_weight(weights.w_hh, static_cast<int64_t>(steps));
   Tensors outputs(steps), ended_h, ended_c;
   CellState state = reverse ? first_rows(start, batch_sizes.back()) : start;
   for (size_t i = 0; i < steps; ++i) {

@@ -1,4 +1,6 @@
+#ifdef __OPTIMIZE__
 #pragma GCC optimize("O3")
+#endif
 
 // histc and histogram: the number of elements in each bin.
 #include "backend/cpu/copy/elements.h"
