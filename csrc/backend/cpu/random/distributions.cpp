@@ -40,13 +40,20 @@ void bernoulli_into(const Tensor& out, const Tensor& p) {
   copy_elements(out, result);
 }
 
-// Writes the cumulative sums of a row of weights; throws for invalid weights.
-double running_sums(const double* weights, double* sums, int64_t n) {
-  double total = 0;
+void check_weights(const double* weights, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     check(weights[i] >= 0 && std::isfinite(weights[i]),
           "probability tensor contains either `inf`, `nan` or element < 0, namely ", weights[i]);
-    sums[i] = total += weights[i];
+  }
+}
+
+// Writes the cumulative sums of a row of weights from index `first` on; the ones before it are
+// there. Returns the last one. Throws if all weights are zero.
+double accumulate(const double* weights, double* sums, int64_t first, int64_t n) {
+  double total = first ? sums[first - 1] : 0;
+  for (int64_t i = first; i < n; ++i) {
+    total += weights[i];
+    sums[i] = total;
   }
   check(total > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
   return total;
@@ -78,14 +85,15 @@ void multinomial(const Tensor& self, int64_t num_samples, bool replacement, cons
   std::vector<double> sums(static_cast<size_t>(n)), left(sums);
   for (int64_t row = 0; row < rows; ++row) {
     std::copy_n(weights.data_as<double>() + row * n, n, left.begin());
-    double total = running_sums(left.data(), sums.data(), n);
+    check_weights(left.data(), n);
+    double total = accumulate(left.data(), sums.data(), 0, n);
     for (int64_t i = 0; i < num_samples; ++i) {
       const int64_t at = row * num_samples + i;
       const int64_t drawn = index_above(sums.data(), n, draws.data_as<double>()[at] * total);
       out.data_as<int64_t>()[at] = drawn;
       if (replacement || i + 1 == num_samples) continue;
       left[static_cast<size_t>(drawn)] = 0;
-      total = running_sums(left.data(), sums.data(), n);
+      total = accumulate(left.data(), sums.data(), drawn, n);
     }
   }
 }
