@@ -119,12 +119,19 @@ def while_loop(
 ) -> tuple[Any, ...]:
     """Call `body_fn` with its own results, at first with `carried_inputs`, as long as `cond_fn` of them is true.
 
-    Raises: RuntimeError if `body_fn` does not return as many values as it takes.
+    Raises: RuntimeError if the functions cannot be called, `carried_inputs` is neither a tuple nor a list, or
+    `body_fn` does not return as many values as it takes.
 
     >>> import engine
     >>> while_loop(lambda i: i < 3, lambda i: (i + 1,), (engine.tensor(0),))
     (tensor(3),)
     """
+    if not callable(cond_fn) or not callable(body_fn):
+        raise RuntimeError("Expect cond_fn and body_fn to be callable.")
+    if not isinstance(carried_inputs, (tuple, list)):
+        raise RuntimeError(
+            f"Expect carried_inputs to be a tuple or list, but got {carried_inputs!r}."
+        )
     carried = tuple(carried_inputs)
     while cond_fn(*carried):
         results = body_fn(*carried)

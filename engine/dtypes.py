@@ -194,10 +194,11 @@ class device:
                 raise TypeError(f"device: {type} is an index already, got index={index} as well")
             if not device(_ACCELERATOR).exists():
                 raise RuntimeError("Cannot access accelerator device when none is available.")
-            type, index = _ACCELERATOR, type
-        if not isinstance(type, str):
+            name, colon, number, index = _ACCELERATOR, "", "", type
+        elif isinstance(type, str):
+            name, colon, number = type.partition(":")
+        else:
             raise TypeError(f"device: expected a name such as 'cpu', got {type!r}")
-        name, colon, number = type.partition(":")
         name = device_aliases.get(name, name)
         known = name in _BUILT_IN or name in _ABSENT or lib.uh_device_type(name.encode()) >= 0
         if not known or (colon and not number.isdecimal()):

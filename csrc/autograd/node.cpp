@@ -157,11 +157,13 @@ void Node::release_saved() {
 }
 
 std::string short_name(const Node& node) {
+  constexpr std::string_view kBackward = "Backward";
   std::string name = node.name();
-  for (std::string_view suffix : {"Backward0", "Backward1", "Backward2", "Backward3"}) {
-    if (name.size() > suffix.size() && name.ends_with(suffix))
-      return name.substr(0, name.size() - suffix.size());
-  }
+  if (name.size() <= kBackward.size() + 1 || name.back() < '0' || name.back() > '9') return name;
+  const size_t suffix = name.size() - kBackward.size() - 1;
+  if (name.compare(suffix, kBackward.size(), kBackward) != 0) return name;
+  const bool is_first = name.back() == '0';
+  name.erase(suffix, kBackward.size() + (is_first ? 1 : 0));
   return name;
 }
 

@@ -165,7 +165,7 @@ class Node : public RefCounted {
   mutable bool announced_ = false;
 };
 
-// "MulBackward0" without "Backward0", as in PyTorch's error messages.
+// "Mul" of "MulBackward0" and "Clamp1" of "ClampBackward1", as in PyTorch's error messages.
 std::string short_name(const Node& node);
 
 // Anomaly mode: Nodes record the traceback of their forward call, and gradients are checked for

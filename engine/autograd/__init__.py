@@ -254,7 +254,17 @@ def _batched(
     rows = []
     for i in range(sizes.pop()):
         row = [None if g is None else g[i] for g in gradients]
-        rows.append(grad(roots, targets, row, True, create_graph, allow_unused, False, materialize))
+        rows.append(
+            grad(
+                roots,
+                targets,
+                row,
+                retain_graph=True,
+                create_graph=create_graph,
+                allow_unused=allow_unused,
+                materialize_grads=materialize,
+            )
+        )
     return tuple(None if column[0] is None else stack(column) for column in zip(*rows, strict=True))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
+from engine.dtypes import DTYPES
 from engine.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
         _h: int
 
         def _remember(self) -> Self: ...
+        def view_as(self, other: Any) -> Tensor: ...
+        def copy_(self, source: Any) -> Tensor: ...
 else:
     _Base = object
 
@@ -188,7 +191,7 @@ class Differentiable(_Base):
     @property
     def grad_dtype(self) -> dtype:
         """The dtype of the gradients: that of the tensor."""
-        return self.dtype
+        return DTYPES[lib.uh_dtype(self._h)]
 
     def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
         """Return what `load_state_dict` would put in the place of this tensor: `other`, or a copy in its memory."""

@@ -269,6 +269,7 @@ INTERNAL_IN_PYTORCH = (
     (r"nn\.functional\..*", "AttributeError|TypeError|IndexError"),
     (r"(Tensor\.)?(svd_lowrank|pca_lowrank|lu)", "AttributeError|TypeError|IndexError|ValueError"),
     (r"nn\.functional\.embedding", "AssertionError"),
+    (r"sym_.*", "AttributeError|TypeError|ValueError"),
     (r"nn\.functional\.multi_head_attention_forward", "AssertionError"),
 )
 

@@ -21,7 +21,7 @@ OUTSIDE = re.compile(
     # What a process has one of, files, and what is called back.
     r"set_.*|imported_as|use_deterministic_algorithms|manual_seed|seed|initial_seed|fork_rng|get_rng_state"
     r"|save|load|get_num_threads"
-    r"|from_dlpack|from_bytes|get_printoptions|printoptions|register_.*hook|register_hook"
+    r"|from_dlpack|from_bytes|from_file|get_printoptions|printoptions|register_.*hook|register_hook"
     r"|triplet_margin_with_distance_loss|data_ptr|seterr"
 )
 DUNDERS = """__abs__ __add__ __and__ __bool__ __complex__ __contains__ __div__ __eq__ __float__ __floordiv__ __ge__

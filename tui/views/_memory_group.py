@@ -44,7 +44,13 @@ class Columns:
         if boxed:
             room = {"names": 9, "object": 18, "tensor": 30, "storage": 23, "bytes": 16}
             gaps = (5, 3, 5, 4)
-            growth = (("names", 21), ("bytes", 8), ("names", 30), ("bytes", 16), ("tensor", 12))
+            growth: tuple[tuple[str, int], ...] = (
+                ("names", 21),
+                ("bytes", 8),
+                ("names", 30),
+                ("bytes", 16),
+                ("tensor", 12),
+            )
         else:
             room = {"names": 9, "object": 8, "tensor": 18, "storage": 12, "bytes": 10}
             gaps = (3, 3, 3, 3)

@@ -78,9 +78,13 @@ class DispatchView(View):
         """Draw from the top: the call, its arguments, the table of keys, result, loop, calls inside, origin."""
         width = context.width
         if model.group:
-            lines = [*_group(model, context), (), *_commands(model, context)]
-            lines += _kernels(model, context)
-            return Picture.of([_clipped(line, context) for line in lines], width)
+            group = [
+                *_group(model, context),
+                (),
+                *_commands(model, context),
+                *_kernels(model, context),
+            ]
+            return Picture.of([_clipped(line, context) for line in group], width)
         if not model.call:
             return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
         lines: list[Line] = [_head(model, context)]

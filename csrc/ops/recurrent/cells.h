@@ -28,8 +28,8 @@ Tensor input_gates(Cell cell, const Tensor& input, const CellWeights& weights);
 CellState next_state(Cell cell, const Tensor& gates, const Tensor& w_hh_t,
                      const CellWeights& weights, const CellState& state);
 
-// Returns w_hh.T for the products of `steps` steps: a view, or a contiguous copy if so many
-// products read it that they gain more than it costs.
+// Returns w_hh.T for the products of `steps` steps: a view, or a contiguous copy if the products
+// gain more by reading it than it costs.
 Tensor transposed_weight(const Tensor& w_hh, int64_t steps);
 
 // Returns a + b, or the one of them that is defined.

@@ -26,8 +26,8 @@ def why_node_runs(history: History, node: int, m: int) -> Answer:
             passes = "no backward pass has reached it yet"
             return Answer(f"{name} does not run: {passes}", (created,) if created else (), since)
         text, _, moment = _state(history, earlier, node, m)
-        facts = (f"pass {earlier.id} was started{location(history, earlier.since)}", created)
-        return Answer(f"{name} {text}", tuple(filter(None, facts)), moment)
+        start = f"pass {earlier.id} was started{location(history, earlier.since)}"
+        return Answer(f"{name} {text}", (start, created) if created else (start,), moment)
     text, facts, moment = _state(history, run, node, m)
     return Answer(f"{name} {text}", tuple(fact for fact in (*facts, created) if fact), moment)
 

@@ -204,7 +204,7 @@ class _Orthogonal(Module):
             q = q * x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
         else:
             q = self._of_skew(x)
-        if self.use_trivialization:
+        if self.use_trivialization and self.base is not None:
             q = self.base @ q
         return q.mT if is_wide else q
 
