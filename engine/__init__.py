@@ -303,6 +303,18 @@ if TYPE_CHECKING:
     from engine.sparse.tensor_methods import resize_as_sparse_ as resize_as_sparse_
     from engine.sparse.tensor_methods import smm as smm
     from engine.sparse.tensor_methods import spmm as spmm
+    from engine.typed_storage import BFloat16Storage as BFloat16Storage
+    from engine.typed_storage import BoolStorage as BoolStorage
+    from engine.typed_storage import ByteStorage as ByteStorage
+    from engine.typed_storage import CharStorage as CharStorage
+    from engine.typed_storage import ComplexDoubleStorage as ComplexDoubleStorage
+    from engine.typed_storage import ComplexFloatStorage as ComplexFloatStorage
+    from engine.typed_storage import DoubleStorage as DoubleStorage
+    from engine.typed_storage import FloatStorage as FloatStorage
+    from engine.typed_storage import HalfStorage as HalfStorage
+    from engine.typed_storage import IntStorage as IntStorage
+    from engine.typed_storage import LongStorage as LongStorage
+    from engine.typed_storage import ShortStorage as ShortStorage
     from engine.typed_storage import TypedStorage as TypedStorage
     from engine.typed_tensors import BFloat16Tensor as BFloat16Tensor
     from engine.typed_tensors import BoolTensor as BoolTensor

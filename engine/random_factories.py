@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine._generated import ops
+from engine.arguments import check_tensor
 from engine.creation import Device, finish, like_factory, result_dtype, size_arguments
 from engine.dtypes import dtype
 from engine.random import Generator, drawing
@@ -258,6 +259,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     >>> engine.poisson(engine.zeros(2))
     tensor([0., 0.])
     """
+    check_tensor("poisson", "input", input)
     with drawing(generator, "poisson", input.device):
         return ops.poisson(input)
 

@@ -56,8 +56,8 @@ class TextModal(ModalScreen[None]):
     def on_canvas_fitted(self, event: Canvas.Fitted) -> None:
         canvas = event.canvas
         canvas.show_picture(self.draw(canvas.room().width))
-        if not self.has_class("-narrow"):  # as tall as its text, within the screen
-            canvas.styles.height = max(5, min(canvas.picture.height + 2, self.size.height - 2))
+        limit = self.size.height - (0 if self.has_class("-narrow") else 2)
+        canvas.styles.height = max(5, min(canvas.picture.height + 2, limit))  # as tall as its text
         rows = range(min(canvas.picture.height, canvas.room().height))
         if self.follow is not None and any(canvas.picture.targets(y) for y in rows):
             canvas.border_subtitle = "Enter follows, Esc closes"

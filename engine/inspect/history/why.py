@@ -127,7 +127,10 @@ def why_no_grad(history: History, tensor: int, m: int) -> Answer:
 def _origin(history: History, tensor: int, m: int) -> str:
     """The origin of a tensor that no operator of the program returned."""
     table = history.tables.tensors
-    since = int(table.since[table.until_now("id", tensor, m)[0]])
+    rows = table.until_now("id", tensor, m)
+    if not len(rows):
+        return "the recording does not have its creation"
+    since = int(table.since[rows[0]])
     if any(holder.kind == "GRAD" for holder in history.owners(tensor, m).impl.holders):
         return "a backward pass computed it: that pass records a graph only with create_graph=True"
     if len(history.jit.tables.frames.at(since)):
