@@ -7,7 +7,7 @@
 namespace uh::opencl {
 namespace {
 
-constexpr int64_t kLanes = 64;  // folds of a CPU that run side by side
+constexpr int64_t kFoldLanes = 64;  // folds of a CPU that run side by side
 
 // A fold as OpenCL C: `s` is its state, `x` an element, `other` another state.
 struct FoldText {
@@ -33,7 +33,7 @@ const FoldText& text_of(std::string_view op) {
 
 // The tensors of a call, results first, as they are walked: the dimensions that stay, then those
 // that are folded.
-struct Walk {
+struct RowWalk {
   Dims outer, inner;
   std::vector<Dims> outer_strides, inner_strides;
   int64_t rows, n;
@@ -41,7 +41,7 @@ struct Walk {
   size_t tensors() const { return outer_strides.size(); }
 };
 
-Walk walk_of(const RowsCall& call) {
+RowWalk walk_of(const RowsCall& call) {
   constexpr size_t kMost = kMaxOperands;
   const size_t ndim = call.sizes.size(), outer = ndim - call.folded;
   const size_t count = call.results.size() + call.operands.size();
@@ -63,13 +63,13 @@ Walk walk_of(const RowsCall& call) {
   const auto part = [&](size_t begin, size_t end, Dims& sizes, std::vector<Dims>& result) {
     std::array<IntSpan, kMost> spans;
     for (size_t i = 0; i < kMost; ++i) spans[i] = IntSpan(strides[i].data() + begin, end - begin);
-    Geometry<kMost> geometry = make_geometry<kMost>(
-        IntSpan(call.sizes.data() + begin, end - begin), spans, false);
+    Geometry<kMost> geometry =
+        make_geometry<kMost>(IntSpan(call.sizes.data() + begin, end - begin), spans, false);
     sizes = std::move(geometry.sizes);
     result.assign(geometry.strides.begin(),
                   geometry.strides.begin() + static_cast<ptrdiff_t>(count));
   };
-  Walk walk;
+  RowWalk walk;
   part(0, outer, walk.outer, walk.outer_strides);
   part(outer, ndim, walk.inner, walk.inner_strides);
   walk.rows = numel_of(walk.outer);
@@ -82,7 +82,7 @@ std::string numbered(const char* name, size_t i) { return name + std::to_string(
 // The text of one program: `rows`, and `merge_rows` for the states of slices.
 class Printer {
  public:
-  Printer(const RowsCall& call, const Walk& walk, bool groups)
+  Printer(const RowsCall& call, const RowWalk& walk, bool groups)
       : call_(call), walk_(walk), groups_(groups), results_(call.results.size()) {}
 
   std::string print() {
@@ -247,7 +247,7 @@ class Printer {
   }
 
   void print_items() {
-    const std::string lanes = std::to_string(kLanes);
+    const std::string lanes = std::to_string(kFoldLanes);
     const std::string last = "space.inner[" + std::to_string(walk_.inner.size() - 1) + "]";
     line("  const long slice = get_global_id(0) % slices;");
     line("  const long first = get_global_id(0) / slices * run;");
@@ -260,7 +260,7 @@ class Printer {
     line("      const long length = min(" + last + " - j % " + last + ", end - j);");
     print_places("      ");
     line("      long k = 0;");
-    line("      if (length >= " + std::to_string(2 * kLanes) + ") {");
+    line("      if (length >= " + std::to_string(2 * kFoldLanes) + ") {");
     each_fold([&](size_t i, size_t, const FoldText& fold) {
       line("        ACC " + numbered("s", i) + "_lanes[" + lanes + "];");
       line("        for (int lane = 0; lane < " + lanes + "; ++lane) " + numbered("s", i) +
@@ -338,18 +338,18 @@ class Printer {
   }
 
   const RowsCall& call_;
-  const Walk& walk_;
+  const RowWalk& walk_;
   const bool groups_;
   const size_t results_;
   std::string text_;
 };
 
-struct Compiled {
+struct CompiledRows {
   const Kernel* rows;
   const Kernel* merge;
 };
 
-std::string key_of(const RowsCall& call, const Walk& walk, const OpenclDevice& device,
+std::string key_of(const RowsCall& call, const RowWalk& walk, const OpenclDevice& device,
                    bool groups) {
   std::string key(reinterpret_cast<const char*>(&call.operation), sizeof call.operation);
   key += static_cast<char>(device.device.index);
@@ -366,9 +366,10 @@ std::string key_of(const RowsCall& call, const Walk& walk, const OpenclDevice& d
   return key;
 }
 
-Compiled compiled(const RowsCall& call, const Walk& walk, OpenclDevice& device, bool groups) {
+CompiledRows compiled(const RowsCall& call, const RowWalk& walk, OpenclDevice& device,
+                      bool groups) {
   static std::mutex lock;
-  static auto* kernels = new std::unordered_map<std::string, Compiled>;  // leaked
+  static auto* kernels = new std::unordered_map<std::string, CompiledRows>;  // leaked
   const std::string key = key_of(call, walk, device, groups);
   const std::lock_guard guard(lock);
   if (const auto it = kernels->find(key); it != kernels->end()) return it->second;
@@ -384,15 +385,15 @@ Compiled compiled(const RowsCall& call, const Walk& walk, OpenclDevice& device, 
   const std::string source = defines.lines() + operation.defines + std::string(sources::prelude) +
                              "\n" + operation.functions + Printer(call, walk, groups).print();
   Programs& programs = device.programs;
-  const Compiled result{&programs.kernel(source, "rows", operation.name),
-                        &programs.kernel(source, "merge_rows", operation.name)};
+  const CompiledRows result{&programs.kernel(source, "rows", operation.name),
+                            &programs.kernel(source, "merge_rows", operation.name)};
   return kernels->emplace(key, result).first->second;
 }
 
 }  // namespace
 
 void run_rows(const RowsCall& call) {
-  const Walk walk = walk_of(call);
+  const RowWalk walk = walk_of(call);
   if (walk.rows == 0) return;
   OpenclDevice& device = device_of(call.results[0].tensor.device());
   const auto units = static_cast<int64_t>(device.compute_units);
@@ -401,7 +402,7 @@ void run_rows(const RowsCall& call) {
   if (walk.rows < lanes && walk.n > 65536 / walk.rows)
     slices = std::clamp<int64_t>(lanes / walk.rows, 1, walk.n / 2048 + 1);
   const bool groups = !device.is_cpu && walk.n / slices >= 32;
-  const Compiled code = compiled(call, walk, device, groups);
+  const CompiledRows code = compiled(call, walk, device, groups);
 
   const auto folds = std::count_if(call.results.begin(), call.results.end(),
                                    [](const RowResult& result) { return result.fold; });
@@ -428,10 +429,9 @@ void run_rows(const RowsCall& call) {
   }
   // No item of a CPU has less to do than pays.
   const int64_t run =
-      device.is_cpu
-          ? std::max<int64_t>(walk.rows / lanes,
-                              std::min(walk.rows, 4096 / std::max<int64_t>(1, walk.n)))
-          : 1;
+      device.is_cpu ? std::max<int64_t>(walk.rows / lanes,
+                                        std::min(walk.rows, 4096 / std::max<int64_t>(1, walk.n)))
+                    : 1;
   const int64_t rows_of_item = std::max<int64_t>(1, run);
   const auto launch_kernel = [&](const Kernel& kernel, const Range& range) {
     Arguments arguments(kernel);
@@ -446,8 +446,7 @@ void run_rows(const RowsCall& call) {
   };
   const int64_t items = (walk.rows + rows_of_item - 1) / rows_of_item * slices;
   launch_kernel(*code.rows, groups ? groups_of(walk.rows * slices, group) : items_of(items, group));
-  if (slices > 1)
-    launch_kernel(*code.merge, items_of(walk.rows, usual_group(*code.merge)));
+  if (slices > 1) launch_kernel(*code.merge, items_of(walk.rows, usual_group(*code.merge)));
 }
 
 }  // namespace uh::opencl
