@@ -13,6 +13,7 @@ from typing import Any
 import engine
 from engine._native.namespace import namespace
 from engine.arguments import SCALAR, accepts, type_word
+from engine.random import Generator, drawing
 from engine.storage import UntypedStorage
 from engine.tensor import Tensor
 
@@ -71,20 +72,18 @@ is_same_size = _function("is_same_size")
 is_signed = _function("is_signed")
 
 
-def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw for each element the number of successes in `count` trials with probability `prob`.
 
-    Dtype: that of `count`; NaN for an infinite one. Raises: ValueError for a dtype that is not floating-point,
-    NotImplementedError for a generator: the default one is used.
+    Dtype: that of `count`; NaN for an infinite one. Raises: ValueError for a dtype that is not floating-point.
     """
     for name, tensor in (("count", count), ("prob", prob)):
         if not tensor.is_floating_point():
             raise ValueError(
                 f"binomial only supports floating-point dtypes for {name}, got: {tensor.dtype}"
             )
-    if generator is not None:
-        raise NotImplementedError("binomial: generator must be None, call manual_seed instead")
-    drawn = engine.distributions.Binomial(count, probs=prob, validate_args=False).sample()
+    with drawing(generator, "binomial", count.device):
+        drawn = engine.distributions.Binomial(count, probs=prob, validate_args=False).sample()
     return drawn.to(count.dtype)
 
 

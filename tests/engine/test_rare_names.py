@@ -175,3 +175,15 @@ def test_a_hook_after_accumulation_may_return_its_parameter() -> None:
     x.register_post_accumulate_grad_hook(lambda p: p.detach())
     with pytest.raises(RuntimeError, match="should return None"):
         x.backward(engine.ones(2))
+
+
+def test_binomial_draws_from_its_generator() -> None:
+    count, prob = engine.full((8,), 40.0), engine.full((8,), 0.4)
+    before = engine.get_rng_state()
+    first, again = (
+        engine.binomial(count, prob, generator=engine.Generator().manual_seed(3)) for _ in range(2)
+    )
+    assert first.tolist() == again.tolist()
+    assert engine.get_rng_state().tolist() == before.tolist()
+    with pytest.raises(TypeError, match="must be Generator"):
+        engine.binomial(count, prob, generator=3)  # type: ignore[arg-type]
