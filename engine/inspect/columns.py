@@ -7,6 +7,7 @@ few kinds without touching the others.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, Protocol
@@ -99,6 +100,9 @@ class _Segment(Protocol):
     def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
         """A field of the records at these positions."""
 
+    def value(self, field: str, position: int) -> Any:
+        """A field of one record: without the arrays that `gather` needs, a hundredth of its time."""
+
 
 class _Plain:
     """An unpacked run of records."""
@@ -120,8 +124,64 @@ class _Plain:
     def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
         return self.records[field][positions]
 
+    def value(self, field: str, position: int) -> Any:
+        return self.records[field][position]
 
-class _Packed:
+
+class _ByKind(ABC):
+    """Records by kind."""
+
+    first: int
+    kinds: np.ndarray
+
+    @abstractmethod
+    def positions(self, kind: int) -> np.ndarray: ...
+    @abstractmethod
+    def times(self, positions: np.ndarray) -> np.ndarray: ...
+    @abstractmethod
+    def threads(self, positions: np.ndarray) -> np.ndarray: ...
+    @abstractmethod
+    def column(self, kind: int, field: str) -> np.ndarray | int:
+        """A field of all records of a kind that there is; one number if all are equal."""
+
+    def of_kind(self, kind: int, field: str) -> np.ndarray | int:
+        positions = self.positions(kind)
+        if field in ("n", "t", "thread", "kind") or not len(positions):
+            return self.gather(field, positions.astype(np.int64))
+        return self.column(kind, field)
+
+    def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
+        if field == "kind":
+            return self.kinds[positions]
+        if field == "n":
+            return self.first + positions
+        if field == "t":
+            return self.times(positions)
+        if field == "thread":
+            return self.threads(positions)
+        kinds = self.kinds[positions]
+        out = np.empty(len(positions), np.int64)
+        for kind in np.unique(kinds).tolist():
+            rows = kinds == kind
+            column = self.column(kind, field)
+            if not isinstance(column, int):
+                indices = self.positions(kind)
+                column = column[indices.searchsorted(positions[rows].astype(indices.dtype))]
+            out[rows] = column
+        return out
+
+    def value(self, field: str, position: int) -> Any:
+        if field in ("n", "t", "thread", "kind"):
+            return self.gather(field, np.array([position]))[0]
+        kind = int(self.kinds[position])
+        column = self.column(kind, field)
+        if isinstance(column, int):
+            return column
+        indices = self.positions(kind)
+        return column[indices.searchsorted(indices.dtype.type(position))]
+
+
+class _Packed(_ByKind):
     """Records by kind; a field that is equal in all of them is stored once."""
 
     def __init__(self, first: int, columns: Columns) -> None:
@@ -151,37 +211,19 @@ class _Packed:
     def positions(self, kind: int) -> np.ndarray:
         return self._positions.get(kind, _NONE)
 
-    def of_kind(self, kind: int, field: str) -> np.ndarray | int:
-        if kind not in self._positions:
-            return 0
-        if field in ("n", "t", "thread", "kind"):
-            return self.gather(field, self._positions[kind].astype(np.int64))
+    def times(self, positions: np.ndarray) -> np.ndarray:
+        return self._t[positions].astype(np.uint64) + np.uint64(self._t_first)
+
+    def threads(self, positions: np.ndarray) -> np.ndarray:
+        if isinstance(self._thread, int):
+            return np.full(len(positions), self._thread, np.uint32)
+        return self._thread[positions]
+
+    def column(self, kind: int, field: str) -> np.ndarray | int:
         return self._fields[kind, field]
 
-    def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
-        if field == "kind":
-            return self.kinds[positions]
-        if field == "n":
-            return self.first + positions
-        if field == "t":
-            return self._t[positions].astype(np.uint64) + np.uint64(self._t_first)
-        if field == "thread":
-            if isinstance(self._thread, int):
-                return np.full(len(positions), self._thread, np.uint32)
-            return self._thread[positions]
-        kinds = self.kinds[positions]
-        out = np.empty(len(positions), np.int64)
-        for kind in np.unique(kinds).tolist():
-            rows = kinds == kind
-            column = self._fields[kind, field]
-            if not isinstance(column, int):
-                indices = self._positions[kind]
-                column = column[indices.searchsorted(positions[rows].astype(indices.dtype))]
-            out[rows] = column
-        return out
 
-
-class _Mapped:
+class _Mapped(_ByKind):
     """All records of a trace by kind, as memory-mapped arrays of its index (see index.py)."""
 
     first = 0
@@ -193,36 +235,16 @@ class _Mapped:
     def positions(self, kind: int) -> np.ndarray:
         return self._arrays.get(f"{kind}.n", _NONE)
 
-    def of_kind(self, kind: int, field: str) -> np.ndarray | int:
-        positions = self.positions(kind)
-        if field in ("n", "t", "thread", "kind") or not len(positions):
-            return self.gather(field, positions.astype(np.int64))
-        return self._column(kind, field)
+    def times(self, positions: np.ndarray) -> np.ndarray:
+        return self._arrays["t"][positions] + self._arrays["t_first"][positions // PACKED]
 
-    def _column(self, kind: int, field: str) -> np.ndarray | int:
+    def threads(self, positions: np.ndarray) -> np.ndarray:
+        threads = self._arrays["thread"]
+        return threads[positions] if len(threads) > 1 else np.full(len(positions), threads[0])
+
+    def column(self, kind: int, field: str) -> np.ndarray | int:
         column = self._arrays[f"{kind}.{field}"]
         return int(column[0]) if len(column) == 1 else column
-
-    def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
-        if field == "kind":
-            return self.kinds[positions]
-        if field == "n":
-            return positions
-        if field == "t":
-            return self._arrays["t"][positions] + self._arrays["t_first"][positions // PACKED]
-        if field == "thread":
-            threads = self._arrays["thread"]
-            return threads[positions] if len(threads) > 1 else np.full(len(positions), threads[0])
-        kinds = self.kinds[positions]
-        out = np.empty(len(positions), np.int64)
-        for kind in np.unique(kinds).tolist():
-            rows = kinds == kind
-            column = self._column(kind, field)
-            if not isinstance(column, int):
-                indices = self.positions(kind)
-                column = column[indices.searchsorted(positions[rows].astype(indices.dtype))]
-            out[rows] = column
-        return out
 
 
 def arrays_of_events(events: Events) -> Columns:
@@ -320,7 +342,8 @@ class Events:
                 self._missed != first
             ):  # records far apart: assembling a chunk for each would take 20 times as long
                 self._missed = first
-                return self.records(np.array([number]))[0]
+                fields = RECORD.names or ()
+                return np.array(tuple(self.value(name, number) for name in fields), RECORD)[()]
             records = self[first : first + _CHUNK]
             self._chunk = first, records
             return records[number - first]
@@ -359,7 +382,8 @@ class Events:
         cached, records = self._chunk
         if cached == number - number % _CHUNK:
             return records[field][number - cached]
-        return self.gather(field, np.array([number]))[0]
+        segment = self._segments[int(self._firsts.searchsorted(number, "right")) - 1]
+        return RECORD[field].type(segment.value(field, number - segment.first))
 
     def numbers(self, kind: int) -> np.ndarray:
         """The numbers of all records of a kind, ascending."""
@@ -493,7 +517,8 @@ class Store:
         """The same, as an array where nothing is packed."""
         return self.columns if self._packed else self._tail[: self._count]
 
-    def record(self, number: int) -> np.void:
+    def value(self, field: str, number: int) -> Any:
+        """A field of one record."""
         if number >= self._first:
-            return self._tail[: self._count][number - self._first]
-        return self.columns[number]
+            return self._tail[: self._count][field][number - self._first]
+        return self.columns.value(field, number)

@@ -172,11 +172,10 @@ class TraceReader:
 
     def blob(self, number: int) -> bytes:
         """Return the bytes attached to an event, b"" without any or if they are damaged."""
-        record = self._store.record(number)
-        if not int(record["flags"]) & HAS_BLOB:
+        if not int(self._store.value("flags", number)) & HAS_BLOB:
             return b""
         data = self._blobs(bisect_right(self._firsts, number) - 1)
-        position = int(record[BLOB_FIELD])
+        position = int(self._store.value(BLOB_FIELD, number))
         size = int.from_bytes(data[position : position + 8], "little") if position >= 0 else 0
         return data[position + 8 : position + 8 + size]
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import datetime
 import random
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from lessons._runner import load_all
+import engine
+from lessons._runner import load, load_all
 from tests.tui.program import saved
 from tests.tui.terminal import ESCAPE, Terminal
 from tui.views import views
@@ -27,7 +31,8 @@ LOOKS: dict[str, tuple[list[str], dict[str, str], str]] = {
     "mono": ([], {"NO_COLOR": "1"}, ""),
     "ascii": (["--ascii"], {}, ""),
 }
-PAGES = {b"?": "Help", b"e": "Event ", b"W": "Why?", b"'": "Bookmarks"}
+PAGES = {b"?": "Help", b"e": "Event ", b"W": "Why?", b"'": "Bookmarks", b"d": "Node"}
+SCRIPT = Path(__file__).parents[2] / "lessons" / "gallery" / "in_place_bug.py"  # it has a graph
 PROMPTS = {
     b"g": "event number",
     b"/": "text in events",
@@ -67,7 +72,7 @@ def opened(
 ) -> Iterator[Terminal]:
     """A terminal, which has ended when the block is left."""
     more, environment, config = LOOKS[look]
-    (home / "config").mkdir(parents=True)
+    (home / "config").mkdir(parents=True, exist_ok=True)
     (home / "config" / "config.toml").write_text(config, "utf-8")
     terminal = Terminal([*arguments, *more], size, environment, home)
     try:
@@ -117,15 +122,82 @@ def test_every_view_and_dialog(
                 pages(terminal, tab, frame)
             if number % 4 == 0:
                 prompts(terminal, tab)
-                terminal.resize(50, 15)
-                terminal.until(lambda text: "underhood needs 60 columns" in text, "too small")
-                terminal.resize(*size)
-                terminal.until(lambda text, tab=tab: tab in text, f"{tab}: did not come back")
+                shrink(terminal, size, tab)
             terminal.press(b"<", lambda text: "event 0 of" in text, f"{tab}: < is dead")
             terminal.press(b"]", lambda text: "event 0 of" not in text, f"{tab}: ] is dead")
             terminal.press(b">", lambda text: "event 82 of" in text, f"{tab}: > is dead")
         terminal.press(b"g", lambda text: "go to" in text.split("\n")[-1], "g is dead")
         terminal.press(b"line:9\r", lambda text: "line 9 demo.py" in text, "the prompt")
+        assert terminal.close() == 0
+
+
+def shrink(terminal: Terminal, size: tuple[int, int], sign: str) -> None:
+    """Make the window too small, and as large as before."""
+    terminal.resize(50, 15)
+    terminal.until(lambda text: "underhood needs 60 columns" in text, "too small")
+    terminal.resize(*size)
+    terminal.until(lambda text: sign in text, f"{sign!r} did not come back")
+
+
+@pytest.mark.parametrize(("size", "look"), WALKS)
+def test_home_and_what_it_opens(tmp_path: Path, size: tuple[int, int], look: str) -> None:
+    def at_home(text: str) -> bool:
+        return "Learn" in text and "Recordings" in text and "Playground" in text
+
+    home = tmp_path / "home"
+    traces = home / "data" / "traces"
+    traces.mkdir(parents=True)
+    record = [sys.executable, "-m", "tui", "record", "-o", str(traces / "bug.uht")]
+    subprocess.run([*record, str(SCRIPT)], check=False, stdout=subprocess.DEVNULL)
+    with opened([], size, look, home) as terminal:
+        terminal.until(at_home, "home did not open")
+        shrink(terminal, size, "Learn")
+        terminal.press(b"?", lambda text: "Help" in text and "closes" in text, "? is dead")
+        terminal.press(ESCAPE, lambda text: "closes" not in text, "Esc after ?")
+        # a recording, with the pages of a node
+        terminal.press(b"jjj\r", lambda text: "Esc" in text and "event" in text, "it did not open")
+        terminal.press(b"0", lambda text: "0 Autograd" in text.split("\n")[1], "0 is dead")
+        terminal.press(b"d", lambda text: "closes" in text, "d is dead")
+        shrink(terminal, size, "closes")
+        terminal.press(ESCAPE, lambda text: "closes" not in text, "Esc after d")
+        terminal.press(ESCAPE, lambda text: "Esc again" in text, "Esc")
+        terminal.press(ESCAPE, at_home, "Esc twice")
+        # the playground
+        terminal.press(b"2", lambda text: ">>>" in text, "2 is dead")
+        terminal.press(b"6 * 7\r", lambda text: "\n 42" in text, "the prompt is dead")
+        terminal.press(b"x = torch.ones(2)\r", lambda text: " x" in text and "ones" in text, "x")
+        terminal.press(ESCAPE, lambda text: "]" in text.split("\n")[-1], "Esc to the picture")
+        terminal.press(b"7", lambda text: "7 Values" in text.split("\n")[1], "7 is dead")
+        shrink(terminal, size, ">>>")
+        terminal.press(b"i", lambda text: "^c" in text.split("\n")[-1], "i is dead")
+        terminal.press(b"x.sum()\r", lambda text: "tensor(2.)" in text, "the prompt is dead")
+        terminal.press(ESCAPE, lambda text: "]" in text.split("\n")[-1], "Esc to the picture")
+        terminal.press(ESCAPE, lambda text: "Esc again" in text, "Esc")
+        terminal.press(ESCAPE, at_home, "Esc twice")
+        # the lessons
+        terminal.press(b"1", lambda text: "30 lessons" in text, "1 is dead")
+        terminal.press(b"j\r", lambda text: "step 1 of" in text, "Enter is dead")
+        terminal.press(ESCAPE, lambda text: "30 lessons" in text, "Esc from a lesson")
+        terminal.press(ESCAPE, at_home, "Esc from the lessons")
+        terminal.press(b"c", lambda text: "step 1 of" in text, "c is dead")
+        terminal.press(ESCAPE, at_home, "Esc from a lesson")
+        terminal.press(ESCAPE, lambda text: "Esc again" in text, "Esc")
+        assert terminal.close() == 0
+
+
+@pytest.mark.parametrize(("size", "look"), WALKS)
+def test_a_saved_file(tmp_path: Path, size: tuple[int, int], look: str) -> None:
+    path = tmp_path / "model.pt"
+    weight = engine.ones(3, 4)
+    engine.save({"weight": weight, "row": weight[1], "epoch": 3}, path)
+    with opened(["open", str(path)], size, look, tmp_path / "home") as terminal:
+        terminal.until(lambda text: "2 tensors in 1 storage" in text, "it did not open")
+        terminal.press(b"j", lambda text: "shares its storage with weight" in text, "j is dead")
+        terminal.press(b"k", lambda text: "shares its storage with row" in text, "k is dead")
+        terminal.press(b"?", lambda text: "Help" in text and "closes" in text, "? is dead")
+        terminal.press(ESCAPE, lambda text: "closes" not in text, "Esc after ?")
+        shrink(terminal, size, "2 tensors in 1 storage")
+        terminal.press(b"j", lambda text: "shares its storage with weight" in text, "j is dead")
         assert terminal.close() == 0
 
 
@@ -159,10 +231,15 @@ def test_every_step_of_a_lesson(
                 terminal.press(b"h", lambda text: "Hint" in text, f"{position}: h is dead")
                 terminal.press(b"v", lambda text: "close and check" in text, f"{position}: v")
                 terminal.press(ESCAPE, lambda text: "n next" in text, f"{position}: Esc after v")
+                terminal.until(lambda text: "working" not in text, f"{position}: still checking")
+                terminal.press(b"S", lambda text: "once your own is" in text, f"{position}: S")
+                answer = load(lesson).folder / "solution.py"
+                shutil.copyfile(answer, next((tmp_path / "home").rglob("exercise.py")))
+                terminal.press(b"r", lambda text: "Right." in text, f"{position}: not accepted")
+                terminal.press(b"S", lambda text: "One solution" in text, f"{position}: S is dead")
+                terminal.press(ESCAPE, lambda text: "n next" in text, f"{position}: Esc after S")
             if number == 2:
-                terminal.resize(50, 15)
-                terminal.until(lambda text: "underhood needs 60 columns" in text, "too small")
-                terminal.resize(*size)
+                shrink(terminal, size, position)
             if number < len(steps):
                 after = f"step {number + 1} of {len(steps)}"
                 terminal.press(

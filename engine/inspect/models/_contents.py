@@ -95,9 +95,13 @@ class Contents:
         if count and byte >= 0 and byte + reach <= self.nbytes and lo + reach <= _PAGE:
             pages: _Pages = self.__dict__["_pages"]
             data, known = pages.page(byte // _PAGE)
-            if known[lo : lo + reach].all():
-                elements = np.ndarray((count,), f"V{size}", data, lo, (stride,))
-                return list(decode(dtype, elements.tobytes()))
+            elements = np.ndarray((count,), f"V{size}", data, lo, (stride,))
+            sure = np.ndarray((count, size), bool, known.data, lo, (stride, 1)).all(axis=1)
+            decoded = decode(dtype, elements.tobytes())
+            return [
+                value if is_known else None
+                for value, is_known in zip(decoded, sure.tolist(), strict=True)
+            ]
         return [self.value(dtype, byte + number * stride) for number in range(count)]
 
     def elements(self, dtype: DTypeInfo, extent: Extent) -> tuple[np.ndarray, np.ndarray]:

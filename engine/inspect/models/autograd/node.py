@@ -79,6 +79,10 @@ class NodeMaker:
         )
 
     @cached_property
+    def _roots(self) -> list[tuple[int, int, int]]:
+        return roots(self.history, self.run)
+
+    @cached_property
     def _codes(self) -> Any:
         return self.run.codes(self.moment)
 
@@ -146,7 +150,7 @@ class NodeMaker:
         expected = self.run.expected(node)
         # a node that has run consumed its buffer: the content when it ran
         when = min(self.moment, int(self.run.entered[self.run.index(node)]))
-        for root, number, _ in roots(self.history, self.run):
+        for root, number, _ in self._roots:
             if root == node:
                 expected[number] = expected.get(number, 0) + 1
         known = {*numbers.tolist(), *expected}
