@@ -82,6 +82,7 @@ def assert_same(events: Events, records: np.ndarray, random: np.random.Generator
         assert np.array_equal(events[field][some], records[field][some])
         assert np.array_equal(events[field] == 43, records[field] == 43)
         assert events[field][3] == records[field][3]
+        assert [events.value(field, int(m)) for m in some] == records[field][some].tolist()
     for kinds in ((43,), (1, 20, 300), (7,), (65535, 7)):
         mask = np.isin(records["kind"], kinds)
         numbers = np.sort(np.concatenate([events.numbers(kind) for kind in kinds]))

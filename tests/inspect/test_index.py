@@ -97,6 +97,10 @@ def test_any_records_are_the_same_from_an_index(tmp_path: Path) -> None:
     mapped = Store.mapped(arrays).columns
     assert (mapped[:] == records).all()
     assert mapped[2999] == records[2999]
+    for field in records.dtype.names or ():
+        assert [mapped.value(field, number) for number in range(0, 3000, 37)] == records[field][
+            ::37
+        ].tolist()
     for kind in np.unique(records["kind"]).tolist():
         assert mapped.numbers(kind).tolist() == np.flatnonzero(records["kind"] == kind).tolist()
         for field in ("t", "thread", "flags", "a", "e"):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pyte
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 120.0  # seconds
 PAUSE = 0.01  # seconds without output: a frame is complete
 ESCAPE = b"\x1b[27u"  # as newer terminals send it: ESC alone would join with the key after it
 

@@ -36,7 +36,7 @@ async def test_home_shows_what_there_is_and_opens_the_lessons(home: Path) -> Non
     saved(folder)
     app = Underhood("home")
     async with app.run_test(size=(80, 24)) as pilot:
-        for text in ("Continue", "Playground", "demo"):
+        for text in ("Learn", "Continue", "Playground", "demo"):
             await until_shown(pilot, text)
         await pilot.press("1")
         await until_shown(pilot, "1 What a tensor is")

@@ -11,7 +11,7 @@ from engine.inspect.history import History
 from engine.inspect.history.failure import failure_at
 from engine.inspect.session import Session
 from engine.inspect.trace import TraceReader
-from tests.tui.waiting import until
+from tests.tui.waiting import until, until_shown
 from tui.actions.queries import why
 from tui.app import Underhood
 from tui.navigator import open_navigator
@@ -122,3 +122,16 @@ async def test_the_prompt_edits_completes_takes_back_and_saves(tmp_path: Path) -
     assert text.startswith("import engine, engine as torch\nvalue_of_mine = ")
     assert "for i in range(2):\n    print('step', i)\n" in text
     compile(text, "script", "exec")
+
+
+async def test_the_key_bar_names_the_keys_of_the_pane() -> None:
+    app = Underhood("playground")
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, PlaygroundScreen)
+        await until_shown(pilot, "^r restart")
+        await until(pilot, lambda: screen.session is not None and not screen.session.busy)
+        await pilot.press("escape")
+        await until_shown(pilot, "i prompt ] step [ step back")
+        await pilot.press("i")
+        await until_shown(pilot, "^r restart")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from engine.inspect.models import project, to_json
+from engine.inspect.models.autograd.formula import formula
 from engine.inspect.selection import NodeSelection
 from tests.inspect.autograd_builder import GradBuilder
 from tests.inspect.models.test_autograd import diamond, moment_of
@@ -25,6 +27,7 @@ from tui.navigator import Navigator
 from tui.render import SETS, UNICODE
 from tui.render.theme import STYLES
 from tui.views import DrawContext, help_of, view
+from tui.views.autograd.node import Pane, _formula
 from tui.views.autograd.scene import AutogradOptions
 
 
@@ -214,3 +217,15 @@ def test_a_selected_tensor_lights_its_node_and_the_other_way_round():
 
 
 # Folding
+
+
+@pytest.mark.parametrize("width", [30, 36, 50])
+def test_formulas_of_several_arguments_fit_the_pane(width: int):
+    """A line that is too long made scroll bars, and two more drawings a key."""
+    fact = SimpleNamespace(leaf=False, op="native_layer_norm")
+    pane = Pane(None, DrawContext(), width)  # type: ignore[arg-type]
+    _formula(pane, SimpleNamespace(fact=fact, formula=formula(fact.op)))  # type: ignore[arg-type]
+    lines = ["".join(span.text for span in line) for line in pane.lines]
+    assert max(map(len, lines)) <= width
+    assert "input, weight, bias:" in lines[1]
+    assert "native_layer_norm_backward(" in "".join(lines[2:]).replace(" ", "")

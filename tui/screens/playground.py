@@ -23,7 +23,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Label, TextArea
 
-from tui.keys import PLAYGROUND, bindings
+from tui.keys import EXPLORE, PLAYGROUND, KeyGroup, bindings
 from tui.render import Picture, Span, clean
 from tui.screens.base import BaseScreen, key_words
 from tui.screens.explore import title_words
@@ -175,8 +175,7 @@ class PlaygroundScreen(BaseScreen):
         with Horizontal(id="line"):
             yield Label(">>>", id="sign", markup=False)
             yield Prompt()
-        plain = getattr(self.app, "ascii", False)
-        yield Bar(key_words(self.KEYS, plain, typing=True), id="keys")
+        yield Bar(id="keys")
 
     def on_mount(self) -> None:
         self.query_one(Prompt).focus()
@@ -187,6 +186,13 @@ class PlaygroundScreen(BaseScreen):
         self.call_after_refresh(self.run_worker, self._start, thread=True, exclusive=True)
         self.set_interval(POLL_SECONDS, self._listen)
         follow(self, lambda: self.viewer.nav, self._grow, POLL_SECONDS, self._stands_still)
+
+    def on_descendant_focus(self) -> None:
+        """The key bar: what works in the pane that has the focus."""
+        plain, typing = getattr(self.app, "ascii", False), self.query_one(Prompt).has_focus
+        back = KeyGroup(PLAYGROUND.title, PLAYGROUND.rows[:1])
+        groups = self.KEYS if typing else (back, EXPLORE)
+        self.query_one("#keys", Bar).say(key_words(groups, plain, typing=typing))
 
     # The session
 

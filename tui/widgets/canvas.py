@@ -205,11 +205,16 @@ class Canvas(ScrollView, can_focus=True):
         for moved in {old.row if old else cursor.row, cursor.row}:
             self._strips.pop(moved, None)
             self.refresh(Region(0, moved - self.scroll_offset.y, self.size.width, 1))
-        self.scroll_to_region(
-            Region(cursor.left, cursor.row, min(cursor.right - cursor.left, self.size.width), 1),
-            animate=False,
-            force=True,
-        )
+        if (
+            self.size.height
+        ):  # else no row would be in sight, and the headings above this one hidden
+            self.scroll_to_region(
+                Region(
+                    cursor.left, cursor.row, min(cursor.right - cursor.left, self.size.width), 1
+                ),
+                animate=False,
+                force=True,
+            )
         self._select(cursor.target, entered)
 
     async def on_click(self, event: events.Click) -> None:

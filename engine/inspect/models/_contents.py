@@ -96,7 +96,8 @@ class Contents:
             pages: _Pages = self.__dict__["_pages"]
             data, known = pages.page(byte // _PAGE)
             elements = np.ndarray((count,), f"V{size}", data, lo, (stride,))
-            sure = np.ndarray((count, size), bool, known.data, lo, (stride, 1)).all(axis=1)
+            complete = np.ndarray((count, size), bool, known.data, lo, (stride, 1))
+            sure: np.ndarray = np.all(complete, axis=1)
             decoded = decode(dtype, elements.tobytes())
             return [
                 value if is_known else None

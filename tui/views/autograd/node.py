@@ -177,6 +177,10 @@ def _formula(pane: Pane, box: NodeBox) -> None:
     pane.head("formula", f"csrc/ops: {box.fact.op}")
     for row in box.formula:
         lead = f"   {row.argument}: "
+        if cells(lead) > pane.width // 3:  # several arguments: too little room next to them
+            pane.say(lead.strip(), "name")
+            pane.say(row.text, "text", 5)
+            continue
         first, *rest = pane.wrapped(row.text, "text", cells(lead))
         pane.lines.append((Span(lead, "name"), *first[1:]))
         pane.lines += rest
