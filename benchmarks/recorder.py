@@ -1,11 +1,10 @@
 """The cost of recording: `python benchmarks/recorder.py [--rounds N] [--json]`.
 
-Each program times its own loop, alone and at every level of recording, in turn (A B C D A B C D); the table has
-the medians of the ratios to the program alone just before. "cpu" is the processor's time of the program
-itself, of which other processes take none; "clock" the time that passes, and includes waiting for the writer,
-another process, which needs a second core. "ns" is the additional processor time by event, "waited" the part
-of the loop in which the program waited for room. Of the program with its start, the times are those of both
-processes.
+Each program times its own loop, unrecorded and at every level of recording, in turn (A B C D A B C D). The table
+has the medians of the ratios to the unrecorded run just before. "cpu" is the CPU time of the program itself;
+"clock" is elapsed time, which includes waiting for the writer, a second process that needs a second core. "ns"
+is the additional CPU time per event, "waited" the part of the loop in which the program waited for room in the
+ring. The row "whole program" includes starting, and counts the CPU time of both processes.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ WHOLE = Workload("whole program, 1,500,000 events", TINY, 2_500, (3.0, 3.0, 3.0)
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a program: seconds, of its loop and of all processes."""
+    """The seconds of one run of a program: of its loop, and of all its processes."""
 
     clock: float
     cpu: float
@@ -127,7 +126,7 @@ class Row:
 
     workload: str
     level: str
-    microseconds: float  # of processor time by step
+    microseconds: float  # of CPU time per step
     cpu: float
     clock: float
     bound: float | None

@@ -1,7 +1,8 @@
-"""The engine's figures, compared with PyTorch's if it is installed: `python benchmarks/run.py [--json]`.
+"""The engine's times, compared with PyTorch's if it is installed: `python benchmarks/run.py [--json]`.
 
-A figure is a ratio: our least time over rounds / PyTorch's, both timed in turn (A B A B) in one process
-on one thread. What is timed is the processor's time: other processes take none of it. Below 1 is faster.
+A figure is the ratio of our time to PyTorch's: below 1, the engine is faster. Both run in turn (A B A B) in one
+process, on one thread, and the shortest of several rounds counts. CPU time is measured, so that other
+processes do not disturb it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from typing import Any
 
 Work = Callable[[], Any]
 ROUNDS = 9
-BLOCK = 0.02  # seconds that one timed block lasts about
+BLOCK = 0.02  # approximate length of one timed block, in seconds
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table: our seconds, theirs (None: PyTorch is not here), the bound on the ratio."""
+    """One line of the table: our time in seconds, PyTorch's (None if it is absent), and the bound on the ratio."""
 
     name: str
     ours: float
@@ -51,7 +52,7 @@ def show_time(seconds: float) -> str:
 
 
 def timed(work: Work, times: int, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Seconds of one call, over a block of `times` calls."""
+    """Return the seconds of one call, averaged over a block of `times` calls."""
     begin = clock()
     for _ in range(times):
         work()
@@ -67,7 +68,7 @@ def compare(
     rounds: int = ROUNDS,
     block: float = BLOCK,
 ) -> Figure:
-    """Our time and PyTorch's, in turn: the least of `rounds` blocks that last about `block` seconds."""
+    """Time the engine and PyTorch in turn; the shortest of `rounds` blocks of about `block` seconds counts."""
     works = [make(module) for module in peers]
     for work in works:
         timed(work, 2)
@@ -83,7 +84,7 @@ def geometric_mean(ratios: list[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
-# ---- calls on small tensors: what is timed is the way from Python to the kernel and back
+# ---- calls on small tensors: their time is the way from Python to the kernel and back
 
 
 def call_add(m: Any) -> Work:
@@ -177,7 +178,7 @@ def engine_figures() -> Iterator[Figure]:
 
 
 def import_time(module: str) -> float:
-    """Seconds of a Python process that imports `module` and ends, the best of many."""
+    """Return the seconds of a Python process that imports `module` and ends, the shortest of several."""
     command = [sys.executable, "-c", f"import {module}"]
     times = []
     for _ in range(ROUNDS):

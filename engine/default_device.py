@@ -12,31 +12,6 @@ from engine import creation
 from engine._generated import ops
 from engine.dtypes import CPU, as_device, device
 
-_FACTORIES = (
-    "arange",
-    "bartlett_window",
-    "blackman_window",
-    "empty",
-    "empty_permuted",
-    "empty_strided",
-    "eye",
-    "full",
-    "hamming_window",
-    "hann_window",
-    "kaiser_window",
-    "linspace",
-    "logspace",
-    "ones",
-    "rand",
-    "randint",
-    "randn",
-    "randperm",
-    "scalar_tensor",
-    "tril_indices",
-    "triu_indices",
-    "zeros",
-)
-
 
 class _Devices(threading.local):
     """The default device of a thread, and the devices of its enclosing `with` blocks."""
@@ -90,7 +65,7 @@ def _install() -> None:
     if _installed:
         return
     _installed = True
-    for name in _FACTORIES:
+    for name in ops.FACTORIES:
         setattr(ops, name, _following(getattr(ops, name)))
     creation.default_device = get_default_device
 

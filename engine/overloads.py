@@ -46,7 +46,7 @@ def both(fn: Function) -> Function:
 # ---- writing
 
 
-@method
+@both
 def fill_(input: Tensor, value: Number | Tensor) -> Tensor:
     """Set every element to `value`, a number or a 0-d tensor."""
     if isinstance(value, Tensor):
@@ -327,16 +327,6 @@ _ALIASES = {
 }
 
 
-# The generated tables leave out functions that write; PyTorch has these functions as well as the methods.
-_WRITING_FUNCTIONS = """
-abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_
-atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_
-expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_
-neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_
-tan_ tanh_ trunc_ xlogy_ zero_
-"""
-
-
 class Later:
     """A descriptor that imports a method on first access and replaces itself in the class.
 
@@ -391,7 +381,7 @@ def install(functions: dict[str, Any], methods: dict[str, Any]) -> None:
     methods.update(METHODS)
     for name, method in methods.items():
         name_by(name, method)
-    for name in ("reshape", "permute", *_WRITING_FUNCTIONS.split()):
+    for name in ("reshape", "permute", "abs_"):  # PyTorch has no function absolute_
         functions.setdefault(name, methods[name])
     for table in (functions, methods):
         for alias, name in _ALIASES.items():

@@ -89,11 +89,6 @@ Tensor or_zeros(const Tensor& gradient, const Tensor& like);
 using uh::to_value;
 inline IValue to_value(const TensorInfo& info) { return IValue(info.sizes()); }
 
-inline Tensor copy_of(const Tensor& t) {
-  const GradMode quiet(false);
-  return ops::clone(t, MemoryFormat::kUndefined);
-}
-
 // `other` with its history from before `written` is written: if they share a version counter, a new
 // tensor over the same bytes that has that history. Note [Saved and written].
 Tensor with_own_history(const Tensor& other, const Tensor& written);

@@ -84,7 +84,6 @@ class Node : public RefCounted {
 
   int64_t id() const { return id_; }
   uint64_t sequence() const { return sequence_; }
-  void set_sequence(uint64_t sequence) { sequence_ = sequence; }
   int64_t call() const { return call_; }
 
   const SmallVector<Edge, 2>& edges() const { return edges_; }

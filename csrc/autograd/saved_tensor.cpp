@@ -47,7 +47,6 @@ void set_pack(PackFn pack, bool active) {
   g_pack = pack;
   t_packing = active;
 }
-bool pack_active() { return t_packing; }
 
 void SavedTensor::save(const Node& owner, const Tensor& input, const Tensor& written) {
   if (!input) return;

@@ -25,7 +25,6 @@ class Packed : public RefCounted {
 // Called at every save; null: this thread has no hooks, and the tensor itself is saved.
 using PackFn = Ref<Packed> (*)(const Tensor&);
 void set_pack(PackFn pack, bool active);
-bool pack_active();
 
 class SavedTensor {
  public:

@@ -1,5 +1,4 @@
-// SpinLock: a one-byte lock for a few instructions and rare contention, such as the slots of a
-// graph node. Never held across a call that may wait.
+// A lock for sections of a few instructions: an atomic exchange to lock, a store to unlock.
 #pragma once
 
 #include <atomic>
@@ -10,12 +9,14 @@ namespace uh {
 class SpinLock {
  public:
   void lock() {
-    while (locked_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    while (flag_.test_and_set(std::memory_order_acquire)) {
+      while (flag_.test(std::memory_order_relaxed)) std::this_thread::yield();
+    }
   }
-  void unlock() { locked_.store(false, std::memory_order_release); }
+  void unlock() { flag_.clear(std::memory_order_release); }
 
  private:
-  std::atomic<bool> locked_{false};
+  std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
 };
 
 }  // namespace uh

@@ -41,8 +41,7 @@ def public(op: Operator) -> tuple[str, ...]:
     if op.form == "out" or op.overload == "out":
         return ()  # called by passing `out=` to the functional form
     method = bool(op.arguments[:1]) and op.arguments[0].name == "self"
-    in_place = op.name.endswith("_") and (op.form == "inplace" or bool(op.written))
-    homes = {"function": "" if in_place else "engine.", "method": "Tensor." if method else ""}
+    homes = {"function": "engine.", "method": "Tensor." if method else ""}
     spaces = (homes.get(name, f"engine.{name}.") for name in op.python)
     names = [
         f"{space}{op.name if space == 'Tensor.' else op.public_name}" for space in spaces if space

@@ -62,8 +62,8 @@ _RESULT = re.compile(
     r"(?P<type>\w+)(?P<alias>\(\w+!?\))?(?P<rest>\??(\[\d*\])?)(\s+(?P<name>\w+))?$"
 )
 _LAYERS = re.compile(r"\?|\[(\d*)\]")
-# Types that only PyTorch's overloads have (yaml key `overloads`): no kernel here accepts them.
-OVERLOAD_TYPES = {"Layout?", "Generator?", "MemoryFormat"}
+# Types of PyTorch's parameters that no operator has here.
+PYTORCH_TYPES = {"Layout?", "Generator?", "MemoryFormat"}
 
 
 class DeclarationError(Exception):
@@ -122,6 +122,11 @@ class Argument:
     @property
     def cpp(self) -> str:
         return CPP_TYPES[self.type]
+
+    @property
+    def ignored(self) -> bool:
+        """True for a parameter of PyTorch's schema that has no meaning here: only its overload has it."""
+        return self.type in PYTORCH_TYPES or self.name == "pin_memory"
 
     @property
     def takes_number(self) -> bool:
@@ -222,7 +227,7 @@ class Operator:
     differentiable_if: str = ""  # the condition, in terms of the arguments, for any gradient
     complex_gradient: bool = True  # False: a complex result that requires grad is an error
     functional_results: tuple[Result, ...] = ()  # the results of the functional form
-    # PyTorch's overloads, if this operator combines several, and values of arguments that one lacks.
+    # PyTorch's overloads, if they are not this operator itself, and values of arguments that one lacks.
     overloads: tuple[str, ...] = ()
     overload_defaults: tuple[tuple[str, int], ...] = ()
     suffixed: bool = False  # the C++ name includes the overload, as the plain name is in use
@@ -340,10 +345,10 @@ def _split(text: str) -> list[str]:
 
 
 def parse_schema(
-    text: str, operands: bool = False, numbers: Any = "mixed", overload_of: bool = False
+    text: str, operands: bool = False, numbers: Any = "mixed"
 ) -> tuple[str, str, tuple[Argument, ...], tuple[Result, ...]]:
     """Parses a schema. With `operands`, the Tensor arguments in `numbers` (or all) also accept a
-    number, unless there is only one tensor. `overload_of`: it is one of PyTorch's overloads of an operator."""
+    number, unless there is only one tensor."""
     match = re.match(r"(\w+)(?:\.(\w+))?\((.*)\)\s*->\s*(.+)$", text.strip())
     if not match:
         raise DeclarationError(f"not a schema: {text!r}")
@@ -361,7 +366,7 @@ def parse_schema(
         type_ = schema_type.key
         if operands and type_ == "Tensor" and (isinstance(numbers, str) or m["name"] in numbers):
             type_ = "Operand"
-        if type_ not in CPP_TYPES and not (overload_of and type_ in OVERLOAD_TYPES):
+        if type_ not in CPP_TYPES and type_ not in PYTORCH_TYPES:
             raise DeclarationError(f"{text!r}: unknown type {type_!r} of argument {m['name']!r}")
         alias = m["alias"] or ""
         arguments.append(
@@ -511,6 +516,14 @@ def _with_form_tags(op: Operator) -> Operator:
     return replace(op, tags=tuple(tags))
 
 
+def _with_form_names(op: Operator) -> Operator:
+    """Replace `function_` by `function` in operators that write self, which lack it otherwise."""
+    writes = op.name.endswith("_") and bool(op.written)
+    absent, own = ("function", "function_") if writes else ("function_", "function")
+    names = tuple("function" if name == own else name for name in op.python if name != absent)
+    return replace(op, python=names)
+
+
 @cache
 def load_tags() -> list[tuple[str, str]]:
     """The (name, description) of every tag, in the order of its numbers."""
@@ -523,9 +536,11 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
     if unknown:
         raise DeclarationError(f"{entry.get('schema')}: unknown keys {sorted(unknown)}")
     is_pointwise = "pointwise" in entry
-    name, overload, arguments, results = parse_schema(
+    name, overload, declared, results = parse_schema(
         entry["schema"], is_pointwise or "numbers" in entry, entry.get("numbers", "mixed")
     )
+    arguments = tuple(a for a in declared if not a.ignored)
+    pytorch_schema = () if arguments == declared else (entry["schema"],)
     kernels = {
         key.strip(): kernel
         for keys, kernel in (entry.get("kernels") or {}).items()
@@ -572,7 +587,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         complex_gradient=entry.get("complex_gradient", True),
         tags=_tags(entry),
         functional_results=results,
-        overloads=tuple(entry.get("overloads", ())),
+        overloads=tuple(entry.get("overloads", pytorch_schema)),
         overload_defaults=tuple(entry.get("overload_defaults", {}).items()),
         overlap=_overlap(entry, arguments),
         fold=fold,
@@ -618,7 +633,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
         own = {"kernels": kernels, "base": "", "pointwise": None, "shape_rule": rule}
         operators = [replace(o, **own) if o.form == "inplace" else o for o in operators]
         operators[0] = replace(operators[0], copied_structured=bool(rule and copied))
-    return [_with_form_tags(o) for o in operators]
+    return [_with_form_names(_with_form_tags(o)) for o in operators]
 
 
 def _inplace(op: Operator) -> Operator:

@@ -16,7 +16,7 @@ def overload_constants(op: Operator) -> list[str]:
     """The schemas of the overloads of an operator."""
     lines: list[str] = []
     for i, text in enumerate(op.overloads):
-        name, overload, arguments, results = schema_tables.parse_schema(text, overload_of=True)
+        name, overload, arguments, results = schema_tables.parse_schema(text)
         parts = (arguments, results)
         lines += schema_tables.constants(f"{op.cpp_name}_{i}", text, (name, overload), *parts)
     return lines

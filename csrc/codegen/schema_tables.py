@@ -89,7 +89,7 @@ def _schemas(ops: Sequence[Operator]) -> Iterator[tuple[Sequence[Argument], Sequ
     for op in ops:
         yield op.arguments, op.results
         for text in op.overloads:
-            yield parse_schema(text, overload_of=True)[2:]
+            yield parse_schema(text)[2:]
 
 
 def _types(ops: Sequence[Operator]) -> list[SchemaType]:

@@ -14,11 +14,11 @@
 #include <cstring>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/spin_lock.h"
 #include "events/ring.h"
 #include "events/sample.h"
 
@@ -44,20 +44,6 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(t.tv_sec) * 1000000000ull + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// Held for some ten nanoseconds per record; contended only by threads that record at once.
-class SpinLock {
- public:
-  void lock() {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
-      while (flag_.test(std::memory_order_relaxed)) std::this_thread::yield();
-    }
-  }
-  void unlock() { flag_.clear(std::memory_order_release); }
-
- private:
-  std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
-};
-
 // Found by their characters, without a std::string to look with.
 struct TextHash : std::hash<std::string_view> {
   using is_transparent = void;
@@ -73,7 +59,7 @@ struct Ring {
   Record* records = nullptr;
   std::byte* blobs = nullptr;
   size_t mapped = 0;
-  SpinLock lock;
+  SpinLock lock;                      // held for some ten nanoseconds per record
   Window record_window, blob_window;  // as in the header
   std::mutex strings_lock;
   Strings* strings = nullptr;  // never freed

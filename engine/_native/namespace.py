@@ -1,4 +1,4 @@
-"""The name under which a program imports the engine: dtypes, classes and messages name it."""
+"""The name under which a program imports the engine, which dtypes, classes and messages print."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def set_namespace(name: str) -> None:
 
 
 def no_attribute(module: str, name: str) -> AttributeError:
-    """Return the error of a module's `__getattr__`: `module` is named from the engine on."""
+    """Return the error of a module's `__getattr__`. `module` is relative to the engine: `nn.functional`."""
     home = f"{namespace()}.{module}".rstrip(".")
     return AttributeError(f"module '{home}' has no attribute {name!r}")

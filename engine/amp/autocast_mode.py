@@ -20,7 +20,7 @@ _depth = 0
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Return whether `autocast` knows the type of device, whether one is there or not."""
+    """Return whether `autocast` knows the device type, even if no such device is present."""
     return device_type == "cpu" or device_type in _ABSENT
 
 
@@ -39,7 +39,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
-    """Switch autocasting on or off; without a device type it is that of CUDA, which is absent."""
+    """Switch autocasting on or off. `set_autocast_enabled(enabled)` means CUDA, which is absent: it does nothing."""
     if enabled is not None and _checked(device_type) == "cpu":
         lib.uh_set_autocast_enabled(bool(enabled))
 
@@ -102,9 +102,9 @@ def clear_autocast_cache() -> None:
 class autocast:
     """A block, or a decorator, in which operators choose their precision.
 
-    Products and convolutions cast their arguments to `dtype` (bfloat16), losses and what needs the range cast
-    theirs to float32, `cat` and `stack` promote. The tags `autocast_*` of csrc/ops/*.yaml say which. Absent
-    devices and other dtypes disable the block with a warning, as in PyTorch.
+    Products and convolutions cast their arguments to `dtype` (bfloat16). Losses, and operators that need a wider
+    range, cast theirs to float32; `cat` and `stack` promote. The tags `autocast_*` in csrc/ops/*.yaml determine
+    which operator does what. An absent device or another dtype disables the block with a warning, as in PyTorch.
 
     >>> with autocast("cpu"):
     ...     (engine.ones(2, 2) @ engine.ones(2, 2)).dtype
@@ -165,7 +165,7 @@ class autocast:
         set_autocast_cache_enabled(is_cached)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate a function, whose calls then run inside such a block."""
+        """Decorate a function: its calls run inside such a block."""
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:

@@ -83,7 +83,7 @@ class _Mode:
 
 
 class _GradMode(_Mode):
-    """Recording on or off for a scope. `@no_grad` and `@no_grad()` both decorate a function."""
+    """Switches recording on or off for a scope. `@no_grad` and `@no_grad()` both decorate a function."""
 
     enabled = True
 
@@ -145,7 +145,7 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode):
-    """Like `no_grad`, and tensors created inside never become part of a graph and have no version counter.
+    """Like `no_grad`; also, tensors created inside never become part of a graph, and have no version counter.
 
     Args:
         mode: False restores the normal mode, also within another `inference_mode`.
@@ -177,7 +177,7 @@ class inference_mode(_Mode):
 
 
 class set_multithreading_enabled(_Mode):
-    """Accepted as in PyTorch: a backward pass on the CPU runs in the thread that calls it in either mode."""
+    """Accepted as in PyTorch, without effect: a backward pass always runs in the thread that calls it."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode

@@ -1,10 +1,10 @@
-"""A static graph whose equal parts are computed once."""
+"""A static graph whose equal parts are computed only once."""
 
 ran = []
 
 
 class Op:
-    """A node of the graph. It is equal to itself only."""
+    """A node of the graph. It equals only itself."""
 
     def __init__(self, name, *inputs):
         self.name, self.inputs = name, inputs

@@ -1,4 +1,7 @@
-"""The examples in the docstrings of a few distributions, by PyTorch and by the engine (all: docstring_examples.py)."""
+"""The docstring examples of a few distributions print the same in PyTorch and the engine.
+
+`docstring_examples.py` compares those of all functions.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tests.end_to_end.probe import instrumented
 from tests.end_to_end.programs import random_program
 
 GALLERY = [script for script in gallery.SCRIPTS if script.name not in gallery.MEASURED]
-# What the recorder itself says of a long recording, after the program's last word.
+# The recorder's own message about a long recording, after the program's output.
 LENGTH = re.compile(
     rb"underhood: more than [\d,]+ events: " + re.escape(TOO_LONG.encode()) + rb"\n"
 )

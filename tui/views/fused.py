@@ -401,7 +401,7 @@ def launch_pane(grid: Grid, region: Region, model: FusedModel, context: DrawCont
         if row.current:
             grid.put(region.left + 1, y, glyphs.current, "current", target)
         style = "current" if row.current else "dim" if row.ahead else "text"
-        time = time_text(row.ns, glyphs) if row.ns >= 0 else glyphs.unknown
+        time = time_text(row.ns) if row.ns >= 0 else glyphs.unknown
         moved = bytes_text(row.read_bytes + row.written_bytes)
         frame = f"frame {row.frame}" if row.frame else "no frame"
         columns = [

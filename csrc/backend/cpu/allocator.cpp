@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
+#include "base/spin_lock.h"
 
 namespace uh {
 namespace {
@@ -19,20 +19,6 @@ constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
 // the first write, and fewer TLB misses in strided access.
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kLargeBlock = 2 * kHugePage;
-
-// A lock for sections of a few instructions: an atomic exchange to lock, a store to unlock.
-class SpinLock {
- public:
-  void lock() {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
-      while (flag_.test(std::memory_order_relaxed)) std::this_thread::yield();
-    }
-  }
-  void unlock() { flag_.clear(std::memory_order_release); }
-
- private:
-  std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
-};
 
 void count_allocated(AllocatorStats& s, size_t bytes, bool reused) {
   ++s.allocations;

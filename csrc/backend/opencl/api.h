@@ -27,19 +27,14 @@ using cl_kernel = struct KernelObject*;
 using cl_event = struct EventObject*;
 
 inline constexpr cl_int kSuccess = 0;
-inline constexpr cl_int kDeviceNotFound = -1;
 inline constexpr cl_int kDeviceNotAvailable = -2;
 inline constexpr cl_int kOutOfMemory = -4;  // CL_MEM_OBJECT_ALLOCATION_FAILURE
 inline constexpr cl_int kOutOfHostMemory = -6;
-inline constexpr cl_int kBuildFailure = -11;
 inline constexpr cl_int kInvalidQueue = -36;
-inline constexpr cl_int kInvalidBufferSize = -61;
 
 inline constexpr cl_bitfield kDeviceTypeCpu = 1 << 1;
 inline constexpr cl_bitfield kDeviceTypeGpu = 1 << 2;
 inline constexpr cl_bitfield kDeviceTypeAccelerator = 1 << 3;
-inline constexpr cl_uint kPlatformVersion = 0x0901;
-inline constexpr cl_uint kPlatformName = 0x0902;
 inline constexpr cl_uint kDeviceType = 0x1000;
 inline constexpr cl_uint kDeviceComputeUnits = 0x1002;
 inline constexpr cl_uint kDeviceMaxWorkGroup = 0x1004;

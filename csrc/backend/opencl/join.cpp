@@ -6,6 +6,7 @@
 #include "generated/ops/creation.h"
 #include "generated/ops/gather.h"
 #include "generated/ops/view.h"
+#include "ops/join/shapes.h"
 
 namespace uh::opencl {
 namespace {
@@ -71,21 +72,8 @@ void roll(const Tensor& self, const Dims& shifts, const std::optional<Dims>& dim
 
 void repeat(const Tensor& self, const Dims& repeats, const Tensor& result) {
   if (result.numel() == 0) return;
-  const Dims& sizes = result.sizes();
-  const size_t shift = repeats.size() - self.sizes().size();
-  // Each dimension is seen as (repeat, size): the source stands still along the first.
-  Dims split, out_strides, in_strides;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    const int64_t own = d < shift ? 1 : self.sizes()[d - shift];
-    split.push_back(repeats[d]);
-    split.push_back(own);
-    out_strides.push_back(result.strides()[d] * own);
-    out_strides.push_back(result.strides()[d]);
-    in_strides.push_back(0);
-    in_strides.push_back(d < shift ? 0 : self.strides()[d - shift]);
-  }
-  copy_elements(alias(result, Layout{split, out_strides, result.offset()}),
-                alias(self, Layout{split, in_strides, self.offset()}));
+  const auto [to, from] = repeated_views(self, repeats, result);
+  copy_elements(to, from);
 }
 
 // One dimension after the other: its indices backwards.

@@ -91,7 +91,7 @@ class Verifier {
       require(b->owner() == &node, node, "a block belongs to another node");
       block(*b);
     }
-    const std::string reason = node.op() ? call(node) : wrong_of_kind(node, calls_);
+    const std::string reason = node.op() ? call(node) : violation_in(node, calls_);
     if (!reason.empty()) wrong(node, reason);
     if (const Attribute* sub = node.attribute("Subgraph"); sub && sub->graph)
       Verifier(*sub->graph, calls_).run();
@@ -110,7 +110,8 @@ class Verifier {
                      node.outputs().size());
     for (size_t i = 0; i < results.size(); ++i) {
       const TypeRef& claimed = node.output(i)->type();
-      if (!agree(*claimed, *results[i]) && !agree(*results[i], *claimed))
+      if (!is_unshaped_subtype(*claimed, *results[i]) &&
+          !is_unshaped_subtype(*results[i], *claimed))
         return message(node.op()->schema_text(), ": it gives a ", results[i]->text(), ", not a ",
                        claimed->text());
     }

@@ -30,7 +30,9 @@ std::string mismatch(const char* noun, const Type& is, const Type& expected) {
 
 // Agreement in either direction: an output of a specialised call may have more or fewer tensor
 // properties.
-bool related(const Type& a, const Type& b) { return agree(a, b) || agree(b, a); }
+bool related(const Type& a, const Type& b) {
+  return is_unshaped_subtype(a, b) || is_unshaped_subtype(b, a);
+}
 
 std::string constant(const Node& node, bool calls) {
   if (std::string reason = counts(node, 0, 1); !reason.empty()) return reason;
@@ -55,7 +57,7 @@ std::string branches(const Node& node, bool) {
     if (b->returns().size() != node.outputs().size())
       return "a block of an If must return what the node outputs";
     for (size_t i = 0; i < b->returns().size(); ++i)
-      if (!agree(*b->returns()[i]->type(), *node.output(i)->type()))
+      if (!is_unshaped_subtype(*b->returns()[i]->type(), *node.output(i)->type()))
         return mismatch("a returned value of a block", *b->returns()[i]->type(),
                         *node.output(i)->type());
   }
@@ -76,11 +78,11 @@ std::string loop(const Node& node, bool) {
   if (!body.returns()[0]->type()->is(K::kBool)) return "Loop condition must be bool";
   for (size_t i = 0; i < carried; ++i) {
     const Type& carried_type = *body.params()[i + 1]->type();
-    if (!agree(type_of_input(node, i + 2), carried_type))
+    if (!is_unshaped_subtype(type_of_input(node, i + 2), carried_type))
       return mismatch("an initial value of a Loop", type_of_input(node, i + 2), carried_type);
-    if (!agree(*body.returns()[i + 1]->type(), carried_type))
+    if (!is_unshaped_subtype(*body.returns()[i + 1]->type(), carried_type))
       return mismatch("a returned value of a Loop", *body.returns()[i + 1]->type(), carried_type);
-    if (!agree(carried_type, *node.output(i)->type()))
+    if (!is_unshaped_subtype(carried_type, *node.output(i)->type()))
       return mismatch("a carried value of a Loop", carried_type, *node.output(i)->type());
   }
   return "";
@@ -91,7 +93,7 @@ std::string list(const Node& node, bool) {
   const Type& result_type = *node.output()->type();
   if (!result_type.is(K::kList)) return "its output must be a list";
   for (const Value* item : node.inputs())
-    if (!agree(*item->type(), *result_type.element()))
+    if (!is_unshaped_subtype(*item->type(), *result_type.element()))
       return mismatch("an element", *item->type(), *result_type.element());
   return "";
 }
@@ -102,7 +104,7 @@ std::string tuple(const Node& node, bool) {
   if (!result_type.is(K::kTuple) || result_type.inner().size() != node.inputs().size())
     return "its output must be a tuple of its inputs";
   for (size_t i = 0; i < node.inputs().size(); ++i)
-    if (!agree(type_of_input(node, i), *result_type.inner()[i]))
+    if (!is_unshaped_subtype(type_of_input(node, i), *result_type.inner()[i]))
       return mismatch("an element", type_of_input(node, i), *result_type.inner()[i]);
   return "";
 }
@@ -113,7 +115,7 @@ std::string dict(const Node& node, bool) {
   if (!result_type.is(K::kDict) || node.inputs().size() % 2 != 0)
     return "its output must be a dictionary of its keys and values";
   for (size_t i = 0; i < node.inputs().size(); ++i)
-    if (!agree(type_of_input(node, i), *result_type.inner()[i % 2]))
+    if (!is_unshaped_subtype(type_of_input(node, i), *result_type.inner()[i % 2]))
       return mismatch(i % 2 ? "a value" : "a key", type_of_input(node, i),
                       *result_type.inner()[i % 2]);
   return "";
@@ -212,7 +214,7 @@ std::string set_attribute(const Node& node, bool) {
   if (std::string reason = counts(node, 2, 0); !reason.empty()) return reason;
   const Type* expected = attribute_type(node);
   if (!expected) return no_member(node, "attribute");
-  return agree(type_of_input(node, 1), *expected)
+  return is_unshaped_subtype(type_of_input(node, 1), *expected)
              ? ""
              : mismatch("the assigned value", type_of_input(node, 1), *expected);
 }
@@ -223,7 +225,7 @@ std::string call_of(const Function& function, const Node& node, size_t first) {
     return message(function.name(), " takes ", parameters.size(), " arguments, not ",
                    node.inputs().size() - first);
   for (size_t i = 0; i < parameters.size(); ++i)
-    if (!agree(type_of_input(node, i + first), *parameters[i]->type()))
+    if (!is_unshaped_subtype(type_of_input(node, i + first), *parameters[i]->type()))
       return mismatch("an argument", type_of_input(node, i + first), *parameters[i]->type());
   const auto& results = function.graph().outputs();
   if (results.size() != 1 || !related(*results[0]->type(), *node.output()->type()))
@@ -283,7 +285,7 @@ std::string fusion_group(const Node& node, bool) {
       graph.outputs().size() != node.outputs().size())
     return "its subgraph has other inputs or outputs";
   for (size_t i = 0; i < node.inputs().size(); ++i)
-    if (!agree(type_of_input(node, i), *graph.inputs()[i]->type()))
+    if (!is_unshaped_subtype(type_of_input(node, i), *graph.inputs()[i]->type()))
       return mismatch("an input", type_of_input(node, i), *graph.inputs()[i]->type());
   for (size_t i = 0; i < node.outputs().size(); ++i)
     if (!related(*graph.outputs()[i]->type(), *node.output(i)->type()))
@@ -304,7 +306,7 @@ std::string fork(const Node& node, bool calls) {
       node.outputs().size() != 1)
     return "its subgraph has other inputs, or not one output";
   for (size_t i = 0; i < node.inputs().size(); ++i)
-    if (!agree(type_of_input(node, i), *graph.inputs()[i]->type()))
+    if (!is_unshaped_subtype(type_of_input(node, i), *graph.inputs()[i]->type()))
       return mismatch("an input", type_of_input(node, i), *graph.inputs()[i]->type());
   const Type& future = *node.output()->type();
   if (!future.is(K::kFuture) || !related(*graph.outputs()[0]->type(), *future.element()))
@@ -356,15 +358,15 @@ const std::unordered_map<std::string, Rule>& rules() {
 
 }  // namespace
 
-bool agree(const Type& type, const Type& expected) {
+bool is_unshaped_subtype(const Type& type, const Type& expected) {
   return is_subtype(type, expected) ||
          is_subtype(*unshaped(TypeRef::share(const_cast<Type*>(&type))),
                     *unshaped(TypeRef::share(const_cast<Type*>(&expected))));
 }
 
-bool is_kind(const std::string& kind) { return rules().count(kind) != 0; }
+bool has_rule(const std::string& kind) { return rules().count(kind) != 0; }
 
-std::string wrong_of_kind(const Node& node, bool calls) {
+std::string violation_in(const Node& node, bool calls) {
   const auto it = rules().find(node.kind().text());
   // A graph lowered for export to ONNX: onnx.checker validates these nodes, and they never run
   // here.

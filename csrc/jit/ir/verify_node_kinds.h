@@ -10,13 +10,14 @@
 
 namespace uh::jit {
 
-// True if there is a rule for this kind.
-bool is_kind(const std::string& kind);
+// True if nodes of this kind have a rule.
+bool has_rule(const std::string& kind);
 
-// Returns "" or the violation. `calls`: look up classes and functions.
-std::string wrong_of_kind(const Node& node, bool calls);
+// Returns what is wrong with the node, "" if nothing is. `calls`: also look up the classes and
+// functions that it names.
+std::string violation_in(const Node& node, bool calls);
 
-// is_subtype without tensor properties.
-bool agree(const Type& type, const Type& expected);
+// is_subtype, but ignores the known dtypes and sizes of tensors.
+bool is_unshaped_subtype(const Type& type, const Type& expected);
 
 }  // namespace uh::jit

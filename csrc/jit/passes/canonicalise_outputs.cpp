@@ -15,7 +15,8 @@ class Orderer {
  public:
   explicit Orderer(Graph& graph) : graph_(graph) { number(graph.block()); }
 
-  // Users are sorted before definitions: sorting an If that uses a value may change its inputs.
+  // Nodes are sorted from the last to the first, because sorting a node may change the order of its
+  // inputs.
   void order(Block* block) {
     const std::vector<Node*> nodes = block->nodes();
     for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
@@ -26,7 +27,7 @@ class Orderer {
   }
 
  private:
-  using Place = std::pair<size_t, size_t>;  // using node, index of its input
+  using UsePosition = std::pair<size_t, size_t>;  // position of the node, index of its input
 
   void number(const Block* block) {
     for (const Node* node : block->nodes()) {
@@ -36,30 +37,30 @@ class Orderer {
     positions_.emplace(block->return_node(), positions_.size());
   }
 
-  Place first_use(const Value* value) const {
-    Place first{positions_.size(), 0};
+  UsePosition first_use(const Value* value) const {
+    UsePosition first{positions_.size(), 0};
     for (const Use& use : value->uses())
-      first = std::min(first, Place{positions_.at(use.node), use.index});
+      first = std::min(first, UsePosition{positions_.at(use.node), use.index});
     return first;
   }
 
   void order(Node* node) {
     const size_t n = node->outputs().size();
-    std::vector<size_t> expected(n);
-    std::iota(expected.begin(), expected.end(), 0);
-    std::stable_sort(expected.begin(), expected.end(), [&](size_t a, size_t b) {
+    std::vector<size_t> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       return first_use(node->output(a)) < first_use(node->output(b));
     });
-    if (std::is_sorted(expected.begin(), expected.end())) return;
+    if (std::is_sorted(order.begin(), order.end())) return;
     Rewrite r(graph_, "outputs in the order of their first use", {node});
     const bool loop = node->is("prim::Loop");
     // Appends all outputs in the new order, then removes the old ones.
-    for (const size_t i : expected) {
-      stand_in(node->output(i), node->add_output());
+    for (const size_t i : order) {
+      move_uses(node->output(i), node->add_output());
       for (Block* block : node->blocks()) block->add_return(block->returns()[loop + i]);
       if (!loop) continue;
       node->add_input(node->input(2 + i));
-      stand_in(node->block(0)->params()[1 + i], node->block(0)->add_param());
+      move_uses(node->block(0)->params()[1 + i], node->block(0)->add_param());
     }
     for (size_t i = 0; i < n; ++i) {
       node->drop_output(0);
@@ -70,7 +71,7 @@ class Orderer {
     }
   }
 
-  static void stand_in(Value* old, Value* new_value) {
+  static void move_uses(Value* old, Value* new_value) {
     new_value->copy_facts(*old);
     old->replace_uses_with(new_value);
   }

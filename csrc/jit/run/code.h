@@ -103,7 +103,6 @@ class Code final : public RefCounted {
   const Value* value(size_t pc) const { return values_[pc]; }
   const std::vector<IValue>& constants() const { return constants_; }
   const std::vector<InputGuard>& guards() const { return guards_; }
-  size_t register_count() const { return register_count_; }
   size_t input_count() const { return input_count_; }
   size_t output_count() const { return output_count_; }
   bool has_scalar_programs() const { return !programs_.empty(); }

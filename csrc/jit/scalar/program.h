@@ -86,7 +86,6 @@ class ScalarProgram final : public RefCounted {
   // Pops the inputs off the stack and pushes the outputs.
   void run(Stack& stack) const;
   std::string text() const;
-  bool is_native() const { return static_cast<bool>(native); }
 
   struct Port {
     Slot slot;

@@ -3,9 +3,9 @@
 // PyTorch has `sum(self, *, dtype)` and `sum.dim_IntList(self, dim, keepdim, *, dtype)`, and a
 // layout argument in all factories; the engine has one `sum` and no layouts. Graphs are
 // PyTorch's, so their nodes call an Overload, which calls the combined operator. The operator's
-// yaml entry lists them (`overloads`). Invariant: every argument of an Overload is one of the
-// combined operator with the same name, or has no meaning here (`layout`, `generator`...) and
-// is rejected unless it is the default. If violated: a program silently computes something
+// yaml entry declares them (`schema`, `overloads`). Invariant: every argument of an Overload is one
+// of the combined operator with the same name, or has no meaning here (`layout`, `generator`...)
+// and is rejected unless it is the default. If violated: a program silently computes something
 // else.
 #pragma once
 

@@ -224,7 +224,7 @@ class GraphReader {
       node.set_op(op);
       return;
     }
-    if (is_kind(kind)) return;
+    if (has_rule(kind)) return;
     for (const OperatorInfo* op : operators_in_texts(kind)) {
       if (outputs != 0 || signature_of(*op).given_back.empty()) continue;
       if (!check_arguments(*op, actual_types).empty()) continue;

@@ -3,11 +3,10 @@
 #include <cmath>
 
 #include "ops/copy/element.h"
+#include "ops/creation/options.h"
 
 namespace uh::shapes {
 namespace {
-
-Device or_cpu(Device device) { return device == Device::kUndefined ? Device::kCPU : device; }
 
 int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();

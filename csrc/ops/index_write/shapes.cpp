@@ -64,6 +64,36 @@ void check_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tens
              ") should be equal to source.size(dim): ", source.sizes(), " at dim ", d);
 }
 
+void check_fill(const Tensor& self, int64_t dim, const Tensor& index, bool complex_value) {
+  wrap_dim(dim, self.ndim(), "index_fill");
+  check_kind(index.dtype() == DType::kInt64, ErrorKind::kIndex,
+             "index_fill(): Expected dtype int64 for index, got ", name(index.dtype()));
+  check(index.ndim() <= 1, "Index has to be a vector/scalar, got sizes ", index.sizes());
+  check(is_complex(self.dtype()) || !complex_value,
+        "index_fill(): Converting complex Scalar to non-complex type is not supported");
+}
+
+void check_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  check(value.ndim() == 0,
+        "index_fill: only supports a 0-dimensional value tensor, but got tensor with ",
+        value.ndim(), " dimension(s): ", value.sizes());
+  check_fill(self, dim, index, is_complex(value.dtype()));
+}
+
+void check_put(const Tensor& self, const Tensor& index, const Tensor& source) {
+  check(index.dtype() == DType::kInt64, "put_(): Expected a long tensor for index, but got ",
+        name(index.dtype()));
+  check(self.dtype() == source.dtype(),
+        "put_(): self and source expected to have the same dtype, but got self.dtype = ",
+        name(self.dtype()), " and source.dtype = ", name(source.dtype()));
+  check_kind(index.numel() == source.numel(), ErrorKind::kIndex,
+             "put_(): Expected source and index to have the same number of elements, but got "
+             "source.numel() = ",
+             source.numel(), ", index.numel() = ", index.numel());
+  check_kind(self.numel() > 0 || index.numel() == 0, ErrorKind::kIndex,
+             "put_(): Tried to put elements into an empty tensor");
+}
+
 // Checks that alpha converts to the dtype of the sum, as PyTorch does.
 void check_alpha(DType dtype, const Scalar& alpha) {
   check(dtype == DType::kBool || alpha.kind() != Scalar::Kind::kBool,
@@ -93,6 +123,32 @@ void index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Te
   index_word(reduce, "index_reduce");
   check_add(self, dim, index, source, "index_reduce");
   check_index_overlap(self, index, source, "index_reduce");
+}
+
+void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  check_fill(self, dim, index, value.is_complex());
+  check_no_overlap(self, index, "index_fill");
+}
+void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  check_fill(self, dim, index, value);
+  check_no_overlap(self, index, "index_fill");
+}
+Tensor index_filled(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  check_fill(self, dim, index, value.is_complex());
+  return empty_like(self, self.dtype());
+}
+Tensor index_filled(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  check_fill(self, dim, index, value);
+  return empty_like(self, self.dtype());
+}
+
+void put(const Tensor& self, const Tensor& index, const Tensor& source) {
+  check_put(self, index, source);
+  check_index_overlap(self, index, source, "put_");
+}
+Tensor put_result(const Tensor& self, const Tensor& index, const Tensor& source) {
+  check_put(self, index, source);
+  return empty_like(self, self.dtype());
 }
 
 }  // namespace uh::shapes

@@ -47,6 +47,29 @@ void write_joined(const std::vector<Tensor>& tensors, const Tensor& result, cons
 }  // namespace
 }  // namespace uh
 
+namespace uh {
+
+// Each dimension becomes (repeat, size); the source has stride 0 along the first.
+std::pair<Tensor, Tensor> repeated_views(const Tensor& self, const Dims& repeats,
+                                         const Tensor& result) {
+  const Dims& sizes = result.sizes();
+  const size_t shift = repeats.size() - self.sizes().size();
+  Dims split, to_strides, from_strides;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t own = d < shift ? 1 : self.sizes()[d - shift];
+    split.push_back(repeats[d]);
+    split.push_back(own);
+    to_strides.push_back(result.strides()[d] * own);
+    to_strides.push_back(result.strides()[d]);
+    from_strides.push_back(0);
+    from_strides.push_back(d < shift ? 0 : self.strides()[d - shift]);
+  }
+  return {alias(result, Layout{split, to_strides, result.offset()}),
+          alias(self, Layout{split, from_strides, self.offset()})};
+}
+
+}  // namespace uh
+
 namespace uh::shapes {
 
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tensor/tensor.h"
@@ -10,6 +11,11 @@ namespace uh {
 
 // Returns true for an empty 1-d tensor, which PyTorch's cat skips whatever the others' rank.
 inline bool is_skipped(const Tensor& t) { return t.ndim() == 1 && t.size(0) == 0; }
+
+// Returns views of the result of `repeat` and of its source with the same sizes, so that copying
+// one to the other repeats the source.
+std::pair<Tensor, Tensor> repeated_views(const Tensor& self, const Dims& repeats,
+                                         const Tensor& result);
 
 }  // namespace uh
 

@@ -2,20 +2,12 @@
 
 #include "ops/copy/element.h"
 #include "ops/copy/write_out.h"
+#include "ops/creation/options.h"
 #include "ops/overlap.h"
 #include "ops/random/dropout.h"
 
 namespace uh::shapes {
 namespace {
-
-DType or_default(DType dtype) { return dtype == DType::kUndefined ? default_dtype() : dtype; }
-DType like(DType dtype, const Tensor& self) {
-  return dtype == DType::kUndefined ? self.dtype() : dtype;
-}
-Device or_cpu(Device device) { return device == Device::kUndefined ? Device::kCPU : device; }
-Device like(Device device, const Tensor& self) {
-  return device == Device::kUndefined ? self.device() : device;
-}
 
 void check_inexact(const Tensor& self, std::string_view title) {
   check_kind(is_inexact(self.dtype()), ErrorKind::kNotImplemented, "\"", title,

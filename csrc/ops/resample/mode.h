@@ -1,6 +1,7 @@
 // Modes of resampling.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,5 +23,9 @@ inline std::optional<double> used_scale(int64_t from, int64_t to, std::optional<
   const bool is_plain = mode == ResampleMode::kNearest && dims == 2 && (to == from || to == 2 * from);
   return is_plain ? std::nullopt : scale;
 }
+
+// Modes of grid_sampler, by PyTorch's numbers.
+enum Interpolation : int64_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
+enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
 
 }  // namespace uh

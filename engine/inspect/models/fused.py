@@ -132,7 +132,7 @@ def _why(jit: Any) -> str:
     if len(kernels):
         return (
             f"No fused kernel has run yet: the first runs at event {int(kernels.since[0]):,}. "
-            "The full stop goes there."
+            "Press . to go there."
         )
     if jit.tables.any:
         return (

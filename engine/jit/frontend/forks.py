@@ -32,8 +32,8 @@ def _evaluated(c: Context, tree: _Evaluated, hint: Type | None) -> SugaredValue:
     return tree.sugared
 
 
-def _before(c: Context, tree: ast.expr) -> ast.expr:
-    """Compiles an argument before the call; an empty list or dictionary gets its type in the call."""
+def _compile_argument(c: Context, tree: ast.expr) -> ast.expr:
+    """Compile an argument before the call, except a list or dictionary: the call may determine its type."""
     if isinstance(tree, (ast.List, ast.Dict, ast.Starred)):
         return tree
     return ast.copy_location(_Evaluated(expression(c, tree)), tree)
@@ -46,8 +46,10 @@ def _fork(c: Context, tree: ast.Call, hint: Type | None) -> SugaredValue:
             c.source, tree, "fork of nothing isn't supported", "jit.fork(function, arguments...)"
         )
     callee = expression(c, tree.args[0])
-    args = [_before(c, arg) for arg in tree.args[1:]]
-    options = [ast.keyword(keyword.arg, _before(c, keyword.value)) for keyword in tree.keywords]
+    args = [_compile_argument(c, arg) for arg in tree.args[1:]]
+    options = [
+        ast.keyword(keyword.arg, _compile_argument(c, keyword.value)) for keyword in tree.keywords
+    ]
     inner = ast.copy_location(ast.Call(tree.args[0], args, options), tree)
     node = c.builder.node(tree, "prim::fork", (), ())
     block = node.add_block()

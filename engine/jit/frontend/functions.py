@@ -22,7 +22,13 @@ from engine.jit.frontend.exit_transforms import ExitStep, Step, leaves, run
 from engine.jit.frontend.grad_modes import modes_of, within
 from engine.jit.frontend.materialise import native_function
 from engine.jit.frontend.parsing import parse
-from engine.jit.frontend.signatures import Parameter, Surroundings, annotation_type, signature
+from engine.jit.frontend.signatures import (
+    Parameter,
+    Surroundings,
+    annotation_type,
+    signature,
+    with_types,
+)
 from engine.jit.frontend.source import Source, source_of
 from engine.jit.frontend.sugared_values import MISSING, ModuleValue, SimpleValue
 from engine.jit.runtime.native_classes import CLASSES
@@ -125,16 +131,7 @@ def compile_special(
     if compiled is None:
         source, surroundings = source_of(fn), Surroundings(fn)
         declared, returns = signature(fn, source, surroundings)
-        parameters = tuple(
-            Parameter(
-                parameter.name,
-                type,
-                parameter.default,
-                parameter.has_default,
-                parameter.keyword_only,
-            )
-            for parameter, type in zip(declared, types, strict=True)
-        )
+        parameters = with_types(declared, types)
         compiled = build(fn, fn.__name__, source, surroundings, parameters, returns, constants)
         known[key] = compiled
     return compiled

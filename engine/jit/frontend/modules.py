@@ -29,7 +29,7 @@ from engine.jit.frontend.indexing import static_slice
 from engine.jit.frontend.materialise import native_function
 from engine.jit.frontend.module_attributes import Attribute, Described, describe
 from engine.jit.frontend.rules import rule
-from engine.jit.frontend.signatures import Parameter, Surroundings, signature
+from engine.jit.frontend.signatures import Parameter, Surroundings, signature, with_types
 from engine.jit.frontend.source import source_of
 from engine.jit.frontend.specialise import bind_open, known_constants
 from engine.jit.frontend.sugared_values import (
@@ -349,16 +349,7 @@ class ModuleClass:
         if key not in self._variants:
             count = sum(variant[0] == name for variant in self._variants)
             variant = f"{name}_{count + 1}"
-            parameters = tuple(
-                Parameter(
-                    parameter.name,
-                    type,
-                    parameter.default,
-                    parameter.has_default,
-                    parameter.keyword_only,
-                )
-                for parameter, type in zip(declared, types, strict=True)
-            )
+            parameters = with_types(declared, types)
             try:
                 self._add(variant, self._build(fn, name, parameters, constants))
             except CompileError as error:

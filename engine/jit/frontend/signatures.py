@@ -8,8 +8,8 @@ import copy
 import inspect
 import typing
 from collections import ChainMap
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.jit.frontend import operators
@@ -42,6 +42,14 @@ class Parameter:
     def __str__(self) -> str:
         default = f"={self.default!r}" if self.has_default else ""
         return f"{self.of} {self.name}{default}"
+
+
+def with_types(parameters: Iterable[Parameter], types: Iterable[Type]) -> tuple[Parameter, ...]:
+    """Return the parameters of one variant of a function, which accepts only these types."""
+    return tuple(
+        replace(parameter, of=type, open=False, variadic=False)
+        for parameter, type in zip(parameters, types, strict=True)
+    )
 
 
 class Surroundings(Mapping[str, Any]):

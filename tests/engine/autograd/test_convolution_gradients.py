@@ -1,7 +1,7 @@
 """Gradients of convolutions are adjoints: `<gw, dw> = <g, conv(x, dw)>` and `<gx, dx> = <g, conv(dx, w)>`.
 
-The cases lead through every way of computing them: rows or pixels in vectors, windows where they lie or
-copied, sums over taps or over inputs, groups, and channels that fill no vector.
+The cases cover every way of computing them: vectors of rows or of pixels, windows read in place or copied, sums
+over taps or over inputs, groups, and numbers of channels that are not a multiple of a vector.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def test_gradients_are_adjoints(case: str, dtype: engine.dtype) -> None:
 
 
 @pytest.mark.parametrize("channels", [2, 16])
-def test_an_infinity_spoils_only_what_it_meets(channels: int) -> None:
-    """The corner is met by the first element of the kernel alone."""
+def test_an_infinity_changes_only_the_gradient_it_enters(channels: int) -> None:
+    """Only the first element of the kernel is multiplied with the corner."""
     x = engine.ones(1, 1, 6, 6)
     x[0, 0, 0, 0] = float("inf")
     w = engine.ones(channels, 1, 3, 3, requires_grad=True)

@@ -30,7 +30,7 @@ HELP = {
     "+": "This pass (or rewrite) added the line.",
     "-": "It removed the line, which keeps its row. Or joins the words of a name.",
     "~": "It changed the line: the pane `before` shows how it was.",
-    ">": "It moved the line here. Or the sign of an arrow.",
+    ">": "It moved the line here. Also the head of an arrow.",
     "<": "The line was here before it was moved.",
     "·": "A separator. Before a line: an earlier pass removed it; select it to read why. If "
     "removed lines do not fit, neighbours are one row: u shows each, or none.",

@@ -19,7 +19,7 @@ from tui.render.graph.raster import Raster
 from tui.views._view import DrawContext
 from tui.views.autograd.graph import corner
 from tui.views.autograd.scene import IdentityCache
-from tui.views.jit.panes import SIGNS, STYLES
+from tui.views.jit.panes import STYLES, SYMBOLS
 from tui.views.jit.rows import Region, first, put_cut
 
 GONE = ("gone", "left", "removed")
@@ -266,7 +266,7 @@ class Drawing:
         removed = glyphs.dot if row.change == "gone" else " "
         line = Grid(max(2, width - 2), 1, glyphs)
         line.put(0, 0, glyphs.mark if row.selected else " ", "path", target)
-        line.put(1, 0, SIGNS.get(row.change, removed), own or "number", target)
+        line.put(1, 0, SYMBOLS.get(row.change, removed), own or "number", target)
         spans = [
             Span(
                 translated(part.text, glyphs),

@@ -15,7 +15,7 @@ from tui.render.glyphs import UP
 from tui.render.graph import rails
 from tui.views._view import DrawContext
 from tui.views.jit.boxes import HIGH, WIDE, boxes_pane
-from tui.views.jit.panes import SIGNS, STYLES
+from tui.views.jit.panes import STYLES, SYMBOLS
 from tui.views.jit.rows import Region, first, listed, put_cut, sentence
 
 GONE = ("gone", "left", "removed")
@@ -45,7 +45,7 @@ def diagram_pane(grid: Grid, region: Region, model: JitModel, context: DrawConte
         if row.selected:
             grid.put(region.left + 1, y, glyphs.mark, "path", target)
         removed = living.get(row.node) != at
-        sign = SIGNS.get(row.change, glyphs.dot if removed else " ")
+        sign = SYMBOLS.get(row.change, glyphs.dot if removed else " ")
         own = STYLES.get(row.change, "")
         grid.put(region.left + 2, y, sign, own or "number", target)
         x = region.left + 4

@@ -17,7 +17,7 @@ from tui.render.highlight import python
 from tui.views._view import DrawContext
 from tui.views.jit.rows import Region, first, listed, put_cut, sentence
 
-SIGNS = {
+SYMBOLS = {
     "added": "+", "removed": "-", "changed": "~", "moved": ">", "left": "<",
 }  # fmt: skip
 STYLES = {"added": "good", "removed": "ghost", "left": "ghost", "gone": "ghost", "moved": "type"}
@@ -41,7 +41,7 @@ class Folded:
 
 
 def graph_rows(model: JitModel, ghosts: str, room: int) -> list[GraphRow | Folded]:
-    """The rows of the graph, with the removed lines that `ghosts` requests; selected rows are always included."""
+    """Return the rows of the graph, with the removed lines that `ghosts` requests, and selected rows in any case."""
     if ghosts == "none":
         hidden: tuple[str, ...] = ("gone", "removed", "left")
     else:
@@ -92,9 +92,9 @@ def graph_line(grid: Grid, region: Region, row: GraphRow, y: int, context: DrawC
         grid.put(x, y, glyphs.highlighted, "path", line_target)
     if row.selected:
         grid.put(x + 1, y, glyphs.mark, "path", line_target)
-    sign = SIGNS.get(row.change, glyphs.dot if row.change == "gone" else " ")
+    symbol = SYMBOLS.get(row.change, glyphs.dot if row.change == "gone" else " ")
     own = STYLES.get(row.change, "")
-    grid.put(x + 2, y, sign, own or ("number" if row.change == "changed" else ""), line_target)
+    grid.put(x + 2, y, symbol, own or ("number" if row.change == "changed" else ""), line_target)
     spans, outputs_end = [], False
     for part in row.parts:
         style = own or part.style or "text"
@@ -135,16 +135,16 @@ def before_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
             return
         target = Target(row.item)
         text = row.before or row.text
-        sign = {"changed": "-", "removed": "-", "left": "-"}.get(row.change, " ")
+        symbol = {"changed": "-", "removed": "-", "left": "-"}.get(row.change, " ")
         if row.change in ("added", "moved", "gone"):
             return
         if row.highlighted or row.selected:
             grid.put(region.left, y, context.glyphs.highlighted, "path", target)
-        style = "warn" if sign == "-" else "dim"
-        grid.put(region.left + 1, y, sign, style, target)
+        style = "warn" if symbol == "-" else "dim"
+        grid.put(region.left + 1, y, symbol, style, target)
         indent = min(2 * row.depth, region.width // 3)
         grid.put(
-            region.left + 3 + indent, y, text, "text" if sign == "-" else "dim", target,
+            region.left + 3 + indent, y, text, "text" if symbol == "-" else "dim", target,
             max(0, region.width - 3 - indent),
         )  # fmt: skip
 
@@ -174,10 +174,14 @@ def source_pane(grid: Grid, region: Region, model: JitModel, context: DrawContex
         grid.put(region.left + 2, y, fit(str(row.line), 4, align=">"), "dim", target)
         at, spans = 0, []
         for span in coloured.line(row_of[id(row)]):
-            for sign in span.text:
+            for character in span.text:
                 highlighted = any(lo <= at < hi for lo, hi in row.spans)
                 spans.append(
-                    Span(sign, f"{span.style} highlighted" if highlighted else span.style, target)
+                    Span(
+                        character,
+                        f"{span.style} highlighted" if highlighted else span.style,
+                        target,
+                    )
                 )
                 at += 1
         put_cut(grid, region.left + 7, y, spans, max(0, region.width - 7), glyphs)
@@ -266,7 +270,7 @@ def code_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
 
 
 def pass_list(model: JitModel, idle: bool) -> tuple[PassRow, ...]:
-    """The passes to list: always the current one, idle ones only if `idle`."""
+    """Return the passes to list: always the current one, idle ones only if `idle`."""
     return tuple(row for row in model.passes if idle or not row.idle or row.state == "current")
 
 
@@ -295,7 +299,7 @@ def pass_line(grid: Grid, region: Region, row: PassRow, y: int, glyphs: Glyphs) 
     tail, time = "", ""
     if row.kind == "pass":
         tail = "failed" if row.failed else "not ended" if row.changes < 0 else f"{row.changes}"
-        time = time_text(row.ns, glyphs) if row.changes >= 0 else ""
+        time = time_text(row.ns) if row.changes >= 0 else ""
     elif row.kind == "code":
         tail = f"{row.changes} instr."
     room = region.width - 3
@@ -309,15 +313,14 @@ def pass_line(grid: Grid, region: Region, row: PassRow, y: int, glyphs: Glyphs) 
     grid.put(region.left + 4 + wide, y, right, number, target, max(0, room - wide - 1))
 
 
-def time_text(ns: int, glyphs: Glyphs) -> str:
+def time_text(ns: int) -> str:
     """`12us`, `3.4ms`: two or three digits."""
-    micro = "us"
     if ns < 1_000:
         return f"{ns}ns"
     if ns < 10_000:
-        return f"{ns / 1e3:.1f}{micro}"
+        return f"{ns / 1e3:.1f}us"
     if ns < 1_000_000:
-        return f"{ns / 1e3:.0f}{micro}"
+        return f"{ns / 1e3:.0f}us"
     return f"{ns / 1e6:.1f}ms" if ns < 1e9 else f"{ns / 1e9:.1f}s"
 
 
@@ -329,7 +332,7 @@ def rule_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
             grid,
             region,
             "rule",
-            "Nothing was rewritten here. The full stop goes to the next pass that changed something.",
+            "Nothing was rewritten here. Press . to go to the next pass that changed something.",
         )
         return
     high = region.bottom - region.top
@@ -375,7 +378,7 @@ def rule_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext)
 
 
 def function_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
-    """Draw every function, and under each its graphs; Enter goes there."""
+    """Draw every function, and below each its graphs. Enter goes to the row's event."""
     glyphs = context.glyphs
     rows: list[tuple[Any, Any]] = []
     for function in model.functions:

@@ -7,18 +7,10 @@
 #include "generated/ops/creation.h"
 #include "memory/device_registry.h"
 #include "ops/copy/write_out.h"
+#include "ops/creation/options.h"
 
 namespace uh::kernels {
 namespace {
-
-DType float_unless(DType dtype) { return dtype == DType::kUndefined ? default_dtype() : dtype; }
-DType like(DType dtype, const Tensor& self) {
-  return dtype == DType::kUndefined ? self.dtype() : dtype;
-}
-Device cpu_unless(Device device) { return device == Device::kUndefined ? Device::kCPU : device; }
-Device like(Device device, const Tensor& self) {
-  return device == Device::kUndefined ? self.device() : device;
-}
 
 Tensor filled(Tensor out, const Scalar& value) {
   const ElementBytes bytes = element_bytes(value, out.dtype());
@@ -46,26 +38,25 @@ Tensor zeroed(Tensor out) {
 }  // namespace
 
 Tensor empty_sized(KeySet, const Dims& size, DType dtype, Device device, MemoryFormat format) {
-  return empty(size, float_unless(dtype), cpu_unless(device), format);
+  return empty(size, or_default(dtype), or_cpu(device), format);
 }
 
 Tensor empty_strided_sized(KeySet, const Dims& size, const Dims& stride, DType dtype,
                            Device device) {
-  return empty_strided(size, stride, float_unless(dtype), cpu_unless(device));
+  return empty_strided(size, stride, or_default(dtype), or_cpu(device));
 }
 
 Tensor zeros(KeySet, const Dims& size, DType dtype, Device device) {
-  return zeroed(empty(size, float_unless(dtype), cpu_unless(device)));
+  return zeroed(empty(size, or_default(dtype), or_cpu(device)));
 }
 
 Tensor ones(KeySet, const Dims& size, DType dtype, Device device) {
-  return filled(empty(size, float_unless(dtype), cpu_unless(device)), 1);
+  return filled(empty(size, or_default(dtype), or_cpu(device)), 1);
 }
 
 Tensor full(KeySet, const Dims& size, const Scalar& fill_value, DType dtype, Device device) {
   const DType own = fill_value.dtype(default_dtype());
-  return filled(empty(size, dtype == DType::kUndefined ? own : dtype, cpu_unless(device)),
-                fill_value);
+  return filled(empty(size, dtype == DType::kUndefined ? own : dtype, or_cpu(device)), fill_value);
 }
 
 Tensor empty_like_tensor(KeySet, const Tensor& self, DType dtype, Device device,
@@ -104,7 +95,7 @@ Tensor new_full(KeySet, const Tensor& self, const Dims& size, const Scalar& fill
 }
 
 Tensor scalar_tensor(KeySet, const Scalar& s, DType dtype, Device device) {
-  return filled(empty(IntSpan(), float_unless(dtype), cpu_unless(device)), s);
+  return filled(empty(IntSpan(), or_default(dtype), or_cpu(device)), s);
 }
 
 void zeros_out(KeySet, const Dims& size, const Tensor& out) {

@@ -1,11 +1,10 @@
 // Eigenvalues and eigenvectors.
 #include <cmath>
 
-#include "ops/linalg/checks.h"
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "generated/kernels/decompose.h"
-#include "generated/ops/decompose.h"
 
 namespace uh::kernels {
 namespace {
@@ -64,20 +63,14 @@ void eigen_into(const Tensor& self, const Tensor& values, const Tensor& vectors)
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> eigh_of(KeySet, const Tensor& a, const std::string& uplo,
-                                   bool compute_v) {
-  check_square(a, "linalg.eigh");
-  check_lapack_dtype_unless_empty(a, "linalg.eigh", Lapack::kKernelOnly);
-  check(uplo == "L" || uplo == "l" || uplo == "U" || uplo == "u",
-        "Expected UPLO argument to be 'L' or 'U', but got ", uplo);
-  const Dims batch = batch_of(a);
+void eigh_of(const Tensor& a, const std::string& uplo, bool compute_v, const Tensor& values,
+             const Tensor& shown_vectors) {
+  if (a.numel() == 0) return;
   const int64_t n = rows_of(a);
-  check_lapack_size(2 * n, n, "linalg.eigh");
-  const Tensor values = empty(with_last(batch, n), to_real(a.dtype()), a.device());
-  const Tensor vectors = column_major_copy(a);
-  const Tensor shown_vectors = compute_v ? vectors : empty(Dims{0}, a.dtype(), a.device());
-  if (a.is_meta() || a.numel() == 0) return {values, shown_vectors};
-  const Tensor info = empty(batch, DType::kInt32);
+  const Tensor vectors =
+      compute_v ? shown_vectors : empty_column_major(a.sizes(), a.dtype(), a.device());
+  copy_elements(vectors, a);
+  const Tensor info = empty(batch_of(a), DType::kInt32);
   visit_lapack(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_matrices(info.numel(), 9 * n * n * n, [&](int64_t i) {
@@ -87,49 +80,15 @@ std::tuple<Tensor, Tensor> eigh_of(KeySet, const Tensor& a, const std::string& u
           matrix, static_cast<int>(n), values.data_as<real_t<T>>() + i * n);
     });
   });
-  record_write(values);
-  record_write(shown_vectors);
   check_info(info, "linalg.eigh", no_convergence);
-  return {values, shown_vectors};
 }
 
-std::tuple<Tensor, Tensor> linalg_eigh(KeySet, const Tensor& self, const std::string& uplo) {
-  return ops::_linalg_eigh(self, uplo, true);
-}
-
-Tensor linalg_eigvalsh(KeySet, const Tensor& self, const std::string& uplo) {
-  return std::get<0>(ops::_linalg_eigh(self, uplo, may_need_gradient(self)));
-}
-
-std::tuple<Tensor, Tensor> linalg_eig(KeySet, const Tensor& self) {
-  check_square(self, "linalg.eig");
-  check_lapack_dtype(self, "linalg.eig");
-  const int64_t n = rows_of(self);
-  check_lapack_size(n, n, "linalg.eig");
-  const DType dtype = to_complex(self.dtype());
-  const Tensor values = empty(with_last(batch_of(self), n), dtype, self.device());
-  const Tensor vectors = empty_column_major(self.sizes(), dtype, self.device());
-  if (self.is_meta()) return {values, vectors};
+void linalg_eig(const Tensor& self, const Tensor& values, const Tensor& vectors) {
   eigen_into(self, values, vectors);
-  record_write(values);
-  record_write(vectors);
-  return {values, vectors};
 }
 
-Tensor linalg_eigvals(KeySet, const Tensor& self) {
-  check_square(self, "linalg.eigvals");
-  check_lapack_dtype(self, "linalg.eigvals");
-  const int64_t n = rows_of(self);
-  check_lapack_size(n, n, "linalg.eigvals");
-  const Tensor values =
-      empty(with_last(batch_of(self), n), to_complex(self.dtype()), self.device());
-  if (self.is_meta()) return values;
+void linalg_eigvals(const Tensor& self, const Tensor& values) {
   eigen_into(self, values, Tensor());
-  record_write(values);
-  return values;
 }
-
-// When gradients are required, which need the eigenvectors.
-Tensor eigvals_calls(KeySet, const Tensor& self) { return std::get<0>(ops::linalg_eig(self)); }
 
 }  // namespace uh::kernels

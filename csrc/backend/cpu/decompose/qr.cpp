@@ -1,10 +1,8 @@
 // QR factors, and products with their reflectors.
 #include "backend/cpu/copy/elements.h"
-#include "ops/linalg/checks.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "generated/kernels/decompose.h"
-#include "generated/ops/decompose.h"
 
 namespace uh::kernels {
 namespace {
@@ -55,116 +53,33 @@ void copy_corner(const Tensor& to, const Tensor& from, bool upper_only) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> linalg_qr(KeySet, const Tensor& a, const std::string& mode) {
-  check_matrix(a, "linalg.qr");
-  check_lapack_dtype(a, "linalg.qr");
-  check(mode == "reduced" || mode == "complete" || mode == "r", "qr received unrecognized mode '",
-        mode, "' but expected one of 'reduced' (default), 'r', or 'complete'");
-  const Dims batch = batch_of(a);
-  const int64_t m = rows_of(a), n = columns_of(a), k = std::min(m, n);
-  check_lapack_size(m, std::max(m, n), "linalg.qr");
-  const int64_t inner = mode == "complete" ? m : k;
-  const Tensor q = mode == "r"
-                       ? empty(Dims{0}, a.dtype(), a.device())
-                       : empty_column_major(matrix_sizes(batch, m, inner), a.dtype(), a.device());
-  const Tensor r = empty_column_major(matrix_sizes(batch, inner, n), a.dtype(), a.device());
-  if (a.is_meta()) return {q, r};
-  const Tensor packed = column_major_copy(a), tau = empty(with_last(batch, k), a.dtype());
+void linalg_qr(const Tensor& a, const std::string& mode, const Tensor& q, const Tensor& r) {
+  const int64_t k = std::min(rows_of(a), columns_of(a));
+  const Tensor packed = column_major_copy(a), tau = empty(with_last(batch_of(a), k), a.dtype());
   factor_in_place(packed, tau);
   copy_corner(r, packed, true);
   if (mode != "r") {
     copy_corner(q, packed, false);
     make_q(q, tau, k);
   }
-  record_write(q);
-  record_write(r);
-  return {q, r};
 }
 
-std::tuple<Tensor, Tensor> qr(KeySet, const Tensor& self, bool some) {
-  return ops::linalg_qr(self, some ? "reduced" : "complete");
-}
-
-std::tuple<Tensor, Tensor> geqrf(KeySet, const Tensor& self) {
-  check_matrix(self, "torch.geqrf", "input");
-  check_lapack_dtype(self, "torch.geqrf", Lapack::kKernelOnly);
-  const int64_t m = rows_of(self), n = columns_of(self);
-  check_lapack_size(m, n, "torch.geqrf");
-  const Tensor packed = column_major_copy(self);
-  const Tensor tau = empty(with_last(batch_of(self), std::min(m, n)), self.dtype(), self.device());
-  if (self.is_meta()) return {packed, tau};
+void geqrf(const Tensor& self, const Tensor& packed, const Tensor& tau) {
+  copy_elements(packed, self);
   factor_in_place(packed, tau);
-  record_write(packed);
-  record_write(tau);
-  return {packed, tau};
 }
 
-Tensor linalg_householder_product(KeySet, const Tensor& input, const Tensor& tau) {
-  constexpr std::string_view kOp = "torch.linalg.householder_product";
-  check(input.ndim() >= 2, kOp, ": input must have at least 2 dimensions.");
-  const int64_t m = rows_of(input), n = columns_of(input);
-  check(m >= n, kOp, ": input.shape[-2] must be greater than or equal to input.shape[-1], got ",
-        input.sizes());
-  check(tau.ndim() == input.ndim() - 1, kOp,
-        ": Expected tau to have one dimension less than input, but got tau.ndim equal to ",
-        tau.ndim(), " and input.ndim is equal to ", input.ndim());
-  check(tau.sizes().back() <= n, kOp,
-        ": input.shape[-1] must be greater than or equal to tau.shape[-1], got ", input.sizes(),
-        " and ", tau.sizes());
-  check(batch_of(tau, 1) == batch_of(input), kOp,
-        ": Expected batch dimensions of tau to be equal to input.shape[:-2], but got ",
-        tau.sizes());
-  check(input.dtype() == tau.dtype(), kOp, ": tau dtype ", info(tau.dtype()).title,
-        " does not match input dtype ", info(input.dtype()).title);
-  check_lapack_dtype(input, kOp, Lapack::kKernelOnly);
-  check_lapack_size(m, n, kOp);
-  const Tensor q = column_major_copy(input);
-  if (q.is_meta()) return q;
+void linalg_householder_product(const Tensor& input, const Tensor& tau, const Tensor& q) {
+  copy_elements(q, input);
   make_q(q, as_contiguous(tau), tau.sizes().back());
-  record_write(q);
-  return q;
 }
 
-Tensor orgqr(KeySet, const Tensor& self, const Tensor& tau) {
-  return ops::linalg_householder_product(self, tau);
-}
-
-Tensor ormqr(KeySet, const Tensor& self, const Tensor& tau, const Tensor& other, bool left,
-             bool transpose) {
-  constexpr std::string_view kOp = "torch.ormqr";
-  check(self.ndim() >= 2, kOp, ": input must have at least 2 dimensions.");
-  check(other.ndim() >= 2, kOp, ": other must have at least 2 dimensions.");
+void ormqr(const Tensor& self, const Tensor& tau, const Tensor& other, bool left, bool transpose,
+           const Tensor& out) {
   const int64_t rows = rows_of(other), columns = columns_of(other), m = left ? rows : columns;
   const int64_t k = tau.ndim() ? tau.sizes().back() : 0;
-  check(m >= k, kOp, ": other.shape[", left ? -2 : -1,
-        "] must be greater than or equal to tau.shape[-1], got ", other.sizes(), " and ",
-        tau.sizes());
-  check(m == rows_of(self), kOp, ": other.shape[", left ? -2 : -1,
-        "] must be equal to input.shape[-2], got ", other.sizes(), " and ", self.sizes());
-  check(k <= columns_of(self), kOp,
-        ": tau.shape[-1] must be less than or equal to input.shape[-1], got ", tau.sizes(), " and ",
-        self.sizes());
-  check(self.ndim() - tau.ndim() == 1, kOp,
-        ": Expected tau to have one dimension less than input, but got tau.ndim equal to ",
-        tau.ndim(), " and input.ndim is equal to ", self.ndim());
-  check(self.ndim() == other.ndim(), kOp,
-        ": Expected other to have the same number of dimensions as input, but got other.ndim equal "
-        "to ",
-        other.ndim(), " and input.ndim is equal to ", self.ndim());
-  check(batch_of(tau, 1) == batch_of(self), kOp,
-        ": Expected batch dimensions of tau to be equal to input.shape[:-2], but got ",
-        tau.sizes());
-  check(batch_of(other) == batch_of(self), kOp,
-        ": Expected batch dimensions of other to be equal to input.shape[:-2], but got ",
-        other.sizes());
-  check(tau.dtype() == self.dtype() && other.dtype() == self.dtype(), kOp,
-        ": Expected input, tau and other to have the same dtype, but got ",
-        info(self.dtype()).title, ", ", info(tau.dtype()).title, " and ",
-        info(other.dtype()).title);
-  check_lapack_dtype(self, kOp, Lapack::kKernelOnly);
-  check_lapack_size(rows, columns, kOp);
-  const Tensor out = column_major_copy(other);
-  if (out.is_meta() || out.numel() == 0 || k == 0) return out;
+  copy_elements(out, other);
+  if (out.numel() == 0 || k == 0) return;
   const Tensor packed = column_major_copy(self), factors = as_contiguous(tau);
   const int64_t step = m * columns_of(self);
   const char trans = !transpose ? 'N' : is_complex(self.dtype()) ? 'C' : 'T';
@@ -177,8 +92,6 @@ Tensor ormqr(KeySet, const Tensor& self, const Tensor& tau, const Tensor& other,
                     static_cast<int>(rows));
     });
   });
-  record_write(out);
-  return out;
 }
 
 }  // namespace uh::kernels

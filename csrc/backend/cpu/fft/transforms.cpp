@@ -10,45 +10,15 @@
 #include "generated/kernels/fft.h"
 #include "generated/ops/fft.h"
 #include "generated/ops/view.h"
+#include "ops/fft/shapes.h"
 
 namespace uh::kernels {
 namespace {
-
-Dims wrapped(const Tensor& self, const Dims& dims, std::string_view op) {
-  Dims out(dims.size());
-  check(dims.empty() || self.ndim() > 0, op, ": a tensor without dimensions has no lines");
-  for (size_t i = 0; i < dims.size(); ++i) {
-    out[i] = wrap_dim(dims[i], self.ndim(), op);
-    check(std::find(out.begin(), out.begin() + i, out[i]) == out.begin() + i, op,
-          ": FFT dims must be unique, got ", dims);
-  }
-  return out;
-}
 
 double factor(const Dims& sizes, const Dims& dims, int64_t normalization) {
   double n = 1;
   for (int64_t d : dims) n *= static_cast<double>(sizes[static_cast<size_t>(d)]);
   return normalization == 0 ? 1 : normalization == 1 ? 1 / std::sqrt(n) : 1 / n;
-}
-
-// Returns a result whose other dimensions have the input's order, followed by the transformed ones
-// in descending stride, so that each line is read and written contiguously.
-Tensor result_like(const Tensor& self, const Dims& sizes, const Dims& dims, DType dtype) {
-  Dims order, inner = dims;
-  for (int64_t d = 0; d < self.ndim(); ++d)
-    if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d);
-  const auto larger = [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); };
-  std::stable_sort(order.begin(), order.end(), larger);
-  if (inner.size() > 1) std::stable_sort(inner.begin(), inner.end() - 1, larger);
-  for (int64_t d : inner) order.push_back(d);
-  Dims strides(sizes.size());
-  int64_t step = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const auto d = static_cast<size_t>(order[i]);
-    strides[d] = step;
-    step *= std::max<int64_t>(sizes[d], 1);
-  }
-  return empty_strided(sizes, strides, dtype, self.device());
 }
 
 // The start of each line of a tensor along one dimension.
@@ -306,30 +276,16 @@ void transform_dims(Tensor from, const Tensor& to, const Dims& dims, bool forwar
 
 }  // namespace
 
-Tensor fft_c2c(KeySet, const Tensor& self, const Dims& dim, int64_t normalization, bool forward) {
-  check(is_complex(self.dtype()), "_fft_c2c: expects a complex tensor, got ", name(self.dtype()));
-  const Dims dims = wrapped(self, dim, "_fft_c2c");
-  const Tensor out = result_like(self, self.sizes(), dims, self.dtype());
-  if (out.is_meta()) return out;
+void fft_c2c(const Tensor& self, const Dims& dim, int64_t normalization, bool forward,
+             const Tensor& out) {
+  const Dims dims = fft_dims(self, dim, "_fft_c2c");
   transform_dims(self, out, dims, forward, factor(self.sizes(), dims, normalization));
-  record_write(out);
-  return out;
 }
 
-Tensor fft_r2c(KeySet, const Tensor& self, const Dims& dim, int64_t normalization, bool onesided) {
-  check(self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
-        "_fft_r2c: expects float32 or float64, got ", name(self.dtype()));
-  const Dims dims = wrapped(self, dim, "_fft_r2c");
-  const DType dtype = to_complex(self.dtype());
-  check(dims.empty() || self.size(dims.back()) > 0,
-        "_fft_r2c: Invalid number of data points (0) specified");
-  Dims half = self.sizes();
-  if (onesided && !dims.empty()) {
-    int64_t& last = half[static_cast<size_t>(dims.back())];
-    last = last / 2 + 1;
-  }
-  const Tensor out = result_like(self, half, dims, dtype);
-  if (out.is_meta() || out.numel() == 0) return out;
+void fft_r2c(const Tensor& self, const Dims& dim, int64_t normalization, bool onesided,
+             const Tensor& out) {
+  if (out.numel() == 0) return;
+  const Dims dims = fft_dims(self, dim, "_fft_r2c");
   const double scale = factor(self.sizes(), dims, normalization);
   if (!onesided || dims.empty()) {
     copy_elements(out, self);
@@ -341,39 +297,27 @@ Tensor fft_r2c(KeySet, const Tensor& self, const Dims& dim, int64_t normalizatio
       real_to_half<double>(self, out, dims.back(), scale);
     transform_dims(out, out, Dims(IntSpan(dims.data(), dims.size() - 1)), true, 1);
   }
-  record_write(out);
-  return out;
 }
 
-Tensor fft_c2r(KeySet, const Tensor& self, const Dims& dim, int64_t normalization,
-               int64_t last_dim_size) {
-  check(is_complex(self.dtype()), "_fft_c2r: expects a complex tensor, got ", name(self.dtype()));
-  const Dims dims = wrapped(self, dim, "_fft_c2r");
-  check(!dims.empty(), "_fft_c2r: needs a dimension");
-  check(last_dim_size >= 1, "_fft_c2r: Invalid number of data points (", last_dim_size,
-        ") specified");
-  const int64_t last = dims.back(), stored = self.size(last), n = last_dim_size;
-  check(stored >= n / 2 + 1, "_fft_c2r: ", n, " points need ", n / 2 + 1, " values, got ", stored);
-  Dims sizes = self.sizes();
-  sizes[static_cast<size_t>(last)] = n;
-  const Tensor out = result_like(self, sizes, dims, to_real(self.dtype()));
-  if (out.is_meta() || out.numel() == 0) return out;
+void fft_c2r(const Tensor& self, const Dims& dim, int64_t normalization, int64_t last_dim_size,
+             const Tensor& out) {
+  if (out.numel() == 0) return;
+  const Dims dims = fft_dims(self, dim, "_fft_c2r");
+  const int64_t last = dims.back();
   // Transforms the relevant half along the other dimensions, then the last one.
-  Dims half = sizes;
-  half[static_cast<size_t>(last)] = n / 2 + 1;
+  Dims half = out.sizes();
+  half[static_cast<size_t>(last)] = last_dim_size / 2 + 1;
   Tensor input = alias(self, {half, self.strides(), self.offset()});
   if (dims.size() > 1) {
-    const Tensor own = result_like(self, half, dims, self.dtype());
+    const Tensor own = empty_fft_result(self, half, dims, self.dtype());
     transform_dims(input, own, Dims(IntSpan(dims.data(), dims.size() - 1)), false, 1);
     input = own;
   }
-  const double scale = factor(sizes, dims, normalization);
+  const double scale = factor(out.sizes(), dims, normalization);
   if (self.dtype() == DType::kComplex64)
     half_to_real<float>(input, out, last, static_cast<float>(scale));
   else
     half_to_real<double>(input, out, last, scale);
-  record_write(out);
-  return out;
 }
 
 }  // namespace uh::kernels

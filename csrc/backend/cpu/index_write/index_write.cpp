@@ -1,4 +1,4 @@
-// The operators of index_write.yaml: a 1-d index selects slices of self.
+// The kernels of index_write.yaml: a 1-d index selects slices of self.
 #include "generated/kernels/index_write.h"
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/scatter/scatter_indices.h"
@@ -42,19 +42,6 @@ Tensor wrapped(const Tensor& index, int64_t size) {
   return out;
 }
 
-Tensor like_copy(const Tensor& self) {
-  Tensor out = empty_like(self, self.dtype());
-  if (!out.is_meta()) copy_elements(out, self);
-  return out;
-}
-
-Scalar single(const Tensor& value) {
-  check(value.ndim() == 0,
-        "index_fill: only supports a 0-dimensional value tensor, but got tensor with ",
-        value.ndim(), " dimension(s): ", value.sizes());
-  return value.is_meta() ? Scalar(0) : read_scalar(value);
-}
-
 // Without slices PyTorch looks at no index.
 bool has_no_slice(const Tensor& self) { return self.ndim() > 1 && self.numel() == 0; }
 
@@ -86,46 +73,23 @@ void index_reduce_into(const Tensor& self, int64_t dim, const Tensor& index, con
   if (op == Fused::kMean) divide_by_hits(self, *positions, include_self);
 }
 
-void index_fill_into(KeySet, const Tensor& self, int64_t dim, const Tensor& index,
-                     const Scalar& value) {
-  const char* op = "index_fill";
-  const int64_t d = wrap_dim(dim, self.ndim(), op);
-  check_kind(index.dtype() == DType::kInt64, ErrorKind::kIndex, op,
-             "(): Expected dtype int64 for index, got ", name(index.dtype()));
-  check(index.ndim() <= 1, "Index has to be a vector/scalar, got sizes ", index.sizes());
-  check(is_complex(self.dtype()) || !value.is_complex(), op,
-        "(): Converting complex Scalar to non-complex type is not supported");
-  check_no_overlap(self, index, op);
-  if (self.is_meta()) return;
+void index_fill_into(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  const int64_t d = wrap_dim(dim, self.ndim(), "index_fill");
   const ElementBytes bytes = element_bytes(value, self.dtype());
   const IndexWalk positions = walk_slices(self, d, wrapped(index, self.ndim() ? self.size(d) : 1),
                                           Dims(self.sizes().size(), 0));
-  if (index.numel() > 0) check_places(positions, op, ErrorKind::kIndex);
+  if (index.numel() > 0) check_places(positions, "index_fill", ErrorKind::kIndex);
   if (self.numel() == 0 || index.numel() == 0) return;
   assign_places(self, positions, bytes.data());
-  record_write(self);
 }
 
-void index_fill_tensor_into(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
+void index_fill_tensor_into(const Tensor& self, int64_t dim, const Tensor& index,
                             const Tensor& value) {
-  index_fill_into(keys, self, dim, index, single(value));
+  index_fill_into(self, dim, index, read_scalar(value));
 }
 
-void put_into(KeySet, const Tensor& self, const Tensor& index, const Tensor& source,
-              bool accumulate) {
-  check(index.dtype() == DType::kInt64, "put_(): Expected a long tensor for index, but got ",
-        name(index.dtype()));
-  check(self.dtype() == source.dtype(),
-        "put_(): self and source expected to have the same dtype, but got self.dtype = ",
-        name(self.dtype()), " and source.dtype = ", name(source.dtype()));
-  check_kind(index.numel() == source.numel(), ErrorKind::kIndex,
-             "put_(): Expected source and index to have the same number of elements, but got "
-             "source.numel() = ",
-             source.numel(), ", index.numel() = ", index.numel());
-  check_kind(self.numel() > 0 || index.numel() == 0, ErrorKind::kIndex,
-             "put_(): Tried to put elements into an empty tensor");
-  check_index_overlap(self, index, source, "put_");
-  if (self.is_meta() || index.numel() == 0) return;
+void put_into(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  if (index.numel() == 0) return;
   // A non-contiguous tensor is updated through a contiguous copy.
   const Tensor dense = as_contiguous(self), values = as_contiguous(apart(self, source));
   const Tensor flat = ops::view(dense, {-1});
@@ -137,26 +101,23 @@ void put_into(KeySet, const Tensor& self, const Tensor& index, const Tensor& sou
   else
     assign_places(flat, positions, values.data());
   if (!dense.is_same(self)) copy_elements(self, dense);
-  record_write(self);
 }
 
-Tensor index_fill(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                  const Scalar& value) {
-  Tensor out = like_copy(self);
-  index_fill_into(keys, out, dim, index, value);
-  return out;
+void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                const Tensor& result) {
+  copy_elements(result, self);
+  index_fill_into(result, dim, index, value);
 }
 
-Tensor index_fill_tensor(KeySet keys, const Tensor& self, int64_t dim, const Tensor& index,
-                         const Tensor& value) {
-  return index_fill(keys, self, dim, index, single(value));
+void index_fill_tensor(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value,
+                       const Tensor& result) {
+  index_fill(self, dim, index, read_scalar(value), result);
 }
 
-Tensor put(KeySet keys, const Tensor& self, const Tensor& index, const Tensor& source,
-           bool accumulate) {
-  Tensor out = like_copy(self);
-  put_into(keys, out, index, source, accumulate);
-  return out;
+void put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate,
+         const Tensor& result) {
+  copy_elements(result, self);
+  put_into(result, index, source, accumulate);
 }
 
 }  // namespace uh::kernels

@@ -89,21 +89,8 @@ void roll(const Tensor& self, const Dims& shifts, const std::optional<Dims>& dim
 
 void repeat(const Tensor& self, const Dims& repeats, const Tensor& result) {
   if (result.numel() == 0) return;
-  const Dims& sizes = result.sizes();
-  const size_t shift = repeats.size() - self.sizes().size();
-  // Views each dimension as (repeat, size): the source has stride 0 along the first.
-  Dims split, out_strides, in_strides;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    const int64_t own = d < shift ? 1 : self.sizes()[d - shift];
-    split.push_back(repeats[d]);
-    split.push_back(own);
-    out_strides.push_back(result.strides()[d] * own);
-    out_strides.push_back(result.strides()[d]);
-    in_strides.push_back(0);
-    in_strides.push_back(d < shift ? 0 : self.strides()[d - shift]);
-  }
-  copy_elements(Strided(result.data(), result.dtype(), split, out_strides),
-                Strided(self.data(), self.dtype(), split, in_strides));
+  const auto [to, from] = repeated_views(self, repeats, result);
+  copy_elements(to, from);
 }
 
 }  // namespace uh::kernels

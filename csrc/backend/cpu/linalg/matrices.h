@@ -1,42 +1,17 @@
-// Batches of matrices for LAPACK: column-major tensors, and loops over their members.
-//
-// Invariant: in a tensor created here each matrix is contiguous and column-major (strides 1 and
-// max(rows, 1)), and the matrices are in row-major order of the batch. PyTorch returns factors and
-// inverses in the same layout.
+// Batches of matrices for LAPACK: column-major copies, and loops over their members.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/parallel.h"
-#include "memory/device_registry.h"
-#include "ops/copy/device_copy.h"
-#include "tensor/tensor.h"
-#include "tensor/thread_state.h"
+#include "ops/linalg/matrices.h"
 
 namespace uh {
 
-inline int64_t rows_of(const Tensor& t) { return t.size(t.ndim() - 2); }
-inline int64_t columns_of(const Tensor& t) { return t.size(t.ndim() - 1); }
-
-// True if a gradient may be required: then eigenvectors or singular vectors are computed too.
-inline bool may_need_gradient(const Tensor& t) {
-  return grad_enabled() && t.keys().has(Key::kAutograd);
-}
-
-// Returns the sizes before the last `own`.
-Dims batch_of(const Tensor& t, int64_t own = 2);
-Dims matrix_sizes(const Dims& batch, int64_t rows, int64_t columns);
-Dims with_last(const Dims& batch, int64_t size);
-
-Dims column_major_strides(IntSpan sizes);
-Tensor empty_column_major(const Dims& sizes, DType dtype, Device device);
 // Returns a column-major copy of `t`, broadcast to `sizes`; only the layout of a meta tensor.
 Tensor column_major_copy(const Tensor& t, const Dims& sizes);
 inline Tensor column_major_copy(const Tensor& t) { return column_major_copy(t, t.sizes()); }
-
-// Throws if matrices or work spaces are too large for LAPACK's int32 sizes.
-void check_lapack_size(int64_t rows, int64_t columns, std::string_view op);
 
 // Sets up `count` LAPACK calls: a single one uses all BLAS threads, many run in parallel.
 void run_matrices(int64_t count, int64_t work, void (*body)(const void*, int64_t),
@@ -94,20 +69,6 @@ void clear_triangle(T* a, int64_t rows, int64_t columns, bool above) {
   for (int64_t j = 0; j < columns; ++j)
     for (int64_t i = 0; i < rows; ++i)
       if (above ? i < j : i > j) a[i + j * rows] = T(0);
-}
-
-// Throws LinAlgError for the first member of a batch whose info is not 0; `why(info)` returns the
-// reason.
-template <class F>
-void check_info(const Tensor& info, std::string_view op, const F& reason) {
-  if (info.is_meta()) return;
-  if (!is_host(info.device())) return check_info(copy_to_host(info), op, reason);
-  const auto* values = info.data_as<int32_t>();
-  for (int64_t i = 0; i < info.numel(); ++i) {
-    if (values[i] == 0) continue;
-    fail(ErrorKind::kLinAlg, op, ": ", info.ndim() ? message("(Batch element ", i, "): ") : "",
-         reason(values[i]));
-  }
 }
 
 // Returns true if a matrix is finite: some LAPACK iterations never end on an infinity.

@@ -1,34 +1,18 @@
-// multi_margin_loss and multilabel_margin_loss: each class of a row against its target classes.
+// The kernels of margin_loss.yaml: each class of a row against its target classes.
 #include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/margin_loss.h"
 #include "ops/loss/reduction.h"
-#include "ops/operand_checks.h"
+#include "ops/margin_loss/shapes.h"
 
 namespace uh::kernels {
 namespace {
 
-// Scores as rows of classes; a single row without a batch.
-struct Rows {
-  int64_t rows = 1, classes = 1;
-
-  Rows(const Tensor& self, const char* op) {
-    const int64_t n = self.ndim();
-    check(n <= 2 && (n == 0 || self.size(n - 1) != 0), op,
-          ": expected non-empty vector or matrix with optional 0-dim batch size, but got: ",
-          self.sizes());
-    if (n == 2) rows = self.size(0);
-    if (n > 0) classes = self.size(n - 1);
-  }
-  int64_t grain() const { return std::max<int64_t>(1, 16384 / classes); }
-};
+int64_t grain(const ScoreRows& shape) { return std::max<int64_t>(1, 16384 / shape.classes); }
 
 template <class F>
-void visit_scores(const Tensor& self, const char* op, F&& f) {
-  if (self.dtype() == DType::kFloat32) return f(float{});
-  if (self.dtype() == DType::kFloat64) return f(double{});
-  fail(ErrorKind::kNotImplemented, "\"", op, "\" not implemented for '", info(self.dtype()).title,
-       "'");
+void visit_scores(const Tensor& self, const F& f) {
+  self.dtype() == DType::kFloat32 ? f(float{}) : f(double{});
 }
 
 // Stores row losses, computed in double, as the result: all of them, or their reduction.
@@ -43,13 +27,6 @@ void finish(const Tensor& out, const std::vector<double>& losses, int64_t reduct
   } else {
     copy_elements(out, wide);
   }
-  record_write(out);
-}
-
-// Returns a 0-d tensor without a batch or with a reduction, else one element per row.
-Tensor result(const Tensor& self, bool batched, int64_t rows, int64_t reduction) {
-  const bool unreduced = batched && reduction != kMeanLoss && reduction != kSumLoss;
-  return empty(unreduced ? Dims{rows} : Dims{}, self.dtype(), self.device());
 }
 
 const int64_t* class_numbers(const Tensor& retained, const char* op, int64_t min_value,
@@ -64,31 +41,19 @@ const int64_t* class_numbers(const Tensor& retained, const char* op, int64_t min
 
 }  // namespace
 
-Tensor multi_margin_loss(KeySet, const Tensor& self, const Tensor& target, const Scalar& p,
-                         const Scalar& margin, const Tensor& weight, int64_t reduction) {
+void multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar& p,
+                       const Scalar& margin, const Tensor& weight, int64_t reduction,
+                       const Tensor& out) {
   const char* op = "multi_margin_loss";
-  const Rows shape(self, op);
+  const ScoreRows shape(self, op);
   const double power = p.to_double(), m = margin.to_double();
-  check(power == 1 || power == 2, op, ": only p == 1 and p == 2 supported, got ", p);
-  check(target.ndim() <= 1 && target.numel() == shape.rows, op,
-        ": inconsistent target size, expected ", shape.rows, " but got ", target.sizes());
-  check(!weight || (weight.ndim() <= 1 && weight.numel() == shape.classes), op,
-        ": inconsistent weight size, expected ", shape.classes, " but got ",
-        weight ? weight.sizes() : Dims{});
-  check(target.dtype() == DType::kInt64, op, ": expected scalar type Long but found ",
-        info(target.dtype()).title);
-  check(!weight || weight.dtype() == self.dtype(), op, ": expected scalar type ",
-        info(self.dtype()).title, " but found ",
-        info(weight ? weight.dtype() : DType::kInt64).title);
-  Tensor out = result(self, target.ndim() == 1, shape.rows, reduction);
-  visit_scores(self, op, [&](auto zero) {
+  visit_scores(self, [&](auto zero) {
     using T = decltype(zero);
-    if (out.is_meta()) return;
     const Tensor x = as_contiguous(self), numbers = as_contiguous(target);
     const Tensor w = weight ? as_contiguous(weight) : weight;
     const int64_t* t = class_numbers(numbers, op, 0, shape.classes);
     std::vector<double> losses(static_cast<size_t>(shape.rows));
-    parallel_for(0, shape.rows, shape.grain(), [&](int64_t lo, int64_t hi) {
+    parallel_for(0, shape.rows, grain(shape), [&](int64_t lo, int64_t hi) {
       for (int64_t r = lo; r < hi; ++r) {
         const T* row = x.data_as<T>() + r * shape.classes;
         double sum = 0;
@@ -102,30 +67,19 @@ Tensor multi_margin_loss(KeySet, const Tensor& self, const Tensor& target, const
     });
     finish(out, losses, reduction);
   });
-  return out;
 }
 
-std::tuple<Tensor, Tensor> multilabel_margin_loss_forward(KeySet, const Tensor& self,
-                                                          const Tensor& target, int64_t reduction) {
+void multilabel_margin_loss_forward(const Tensor& self, const Tensor& target, int64_t reduction,
+                                    const Tensor& out, const Tensor& is_target) {
   const char* op = "multilabel_margin_loss";
-  const Rows shape(self, op);
-  const bool fits = self.ndim() <= 1 ? target.ndim() <= 1 && target.numel() == shape.classes
-                                     : target.ndim() == 2 && target.size(0) == shape.rows &&
-                                           target.size(1) == shape.classes;
-  check(fits, op, ": inconsistent target size: ", target.sizes(),
-        " for input of size: ", self.sizes());
-  check(target.dtype() == DType::kInt64, op, ": expected scalar type Long but found ",
-        info(target.dtype()).title);
-  Tensor out = result(self, target.ndim() > 1, shape.rows, reduction);
-  Tensor is_target = empty(target.sizes(), self.dtype(), self.device());
-  visit_scores(self, op, [&](auto zero) {
+  const ScoreRows shape(self, op);
+  visit_scores(self, [&](auto zero) {
     using T = decltype(zero);
-    if (out.is_meta()) return;
     const Tensor x = as_contiguous(self), numbers = as_contiguous(target);
     const int64_t* t = class_numbers(numbers, op, -1, shape.classes);
     fill_elements(is_target, ElementBytes{});
     std::vector<double> losses(static_cast<size_t>(shape.rows));
-    parallel_for(0, shape.rows, shape.grain(), [&](int64_t lo, int64_t hi) {
+    parallel_for(0, shape.rows, grain(shape), [&](int64_t lo, int64_t hi) {
       for (int64_t r = lo; r < hi; ++r) {
         const T* row = x.data_as<T>() + r * shape.classes;
         const int64_t* first = t + r * shape.classes;
@@ -144,34 +98,23 @@ std::tuple<Tensor, Tensor> multilabel_margin_loss_forward(KeySet, const Tensor& 
       }
     });
     finish(out, losses, reduction);
-    record_write(is_target);
   });
-  return {out, is_target};
 }
 
 // Each pair of a target and another class within the margin adds to both gradients.
-Tensor multilabel_margin_loss_backward(KeySet, const Tensor& grad_output, const Tensor& self,
-                                       const Tensor& target, int64_t reduction,
-                                       const Tensor& is_target) {
+void multilabel_margin_loss_backward(const Tensor& grad_output, const Tensor& self,
+                                     const Tensor& target, int64_t reduction,
+                                     const Tensor& is_target, const Tensor& out) {
   const char* op = "multilabel_margin_loss_backward";
-  const Rows shape(self, op);
-  check_together(op, self, {&grad_output, &is_target});
-  check_together(op, self, {&target}, true);
-  check(target.dtype() == DType::kInt64 && target.numel() == self.numel() &&
-            is_target.numel() == self.numel() &&
-            (grad_output.numel() == 1 || grad_output.numel() == shape.rows),
-        op, ": a gradient of sizes ", grad_output.sizes(), ", an input of ", self.sizes(),
-        " and a target of ", target.sizes(), " do not belong together");
-  Tensor out = empty(self.sizes(), self.dtype(), self.device());
-  visit_scores(self, op, [&](auto zero) {
+  const ScoreRows shape(self, op);
+  visit_scores(self, [&](auto zero) {
     using T = decltype(zero);
-    if (out.is_meta()) return;
     const Tensor x = as_contiguous(self), numbers = as_contiguous(target);
     const Tensor marks = as_contiguous(is_target), grads = as_contiguous(grad_output);
     const int64_t* t = class_numbers(numbers, op, -1, shape.classes);
     const int64_t count = reduction == kMeanLoss ? shape.classes * shape.rows : shape.classes;
     fill_elements(out, ElementBytes{});
-    parallel_for(0, shape.rows, shape.grain(), [&](int64_t lo, int64_t hi) {
+    parallel_for(0, shape.rows, grain(shape), [&](int64_t lo, int64_t hi) {
       for (int64_t r = lo; r < hi; ++r) {
         const T* row = x.data_as<T>() + r * shape.classes;
         const T* selected = marks.data_as<T>() + r * shape.classes;
@@ -188,9 +131,7 @@ Tensor multilabel_margin_loss_backward(KeySet, const Tensor& grad_output, const 
         }
       }
     });
-    record_write(out);
   });
-  return out;
 }
 
 }  // namespace uh::kernels

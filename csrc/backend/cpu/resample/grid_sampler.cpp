@@ -7,7 +7,6 @@
 #include "backend/cpu/resample/sampler.h"
 #include "base/parallel.h"
 #include "generated/kernels/resample.h"
-#include "generated/ops/resample.h"
 
 namespace uh::kernels {
 namespace {
@@ -51,82 +50,36 @@ void sample(const Tensor& out, const Tensor& in, const Tensor& grid, const Sampl
                });
 }
 
-Tensor sampled(const Tensor& input, const Tensor& grid, int64_t mode, int64_t padding,
-               bool align_corners, int64_t dims, std::string_view op) {
-  check(input.ndim() == dims + 2 && grid.ndim() == dims + 2, op, ": expected ", dims + 2,
-        "D input and grid, but got input with sizes ", input.sizes(), " and grid with sizes ",
-        grid.sizes());
-  check(input.size(0) == grid.size(0), op,
-        ": expected grid and input to have same batch size, but got input with sizes ",
-        input.sizes(), " and grid with sizes ", grid.sizes());
-  check(grid.size(dims + 1) == dims, op, ": expected grid to have size ", dims,
-        " in last dimension, but got grid with sizes ", grid.sizes());
-  for (int64_t d = 2; d < input.ndim(); ++d)
-    check(input.size(d) > 0, op,
-          ": expected input to have non-empty spatial dimensions, but input has sizes ",
-          input.sizes());
-  check(mode != kBicubic || dims == 2, op, ": bicubic interpolation only supports 4D input");
-  check(mode >= kBilinear && mode <= kBicubic && padding >= kZeros && padding <= kReflection, op,
-        ": interpolation_mode and padding_mode are 0, 1 or 2, got ", mode, " and ", padding);
-  check_kind(is_floating(input.dtype()), ErrorKind::kNotImplemented, "\"", op,
-             "\" not implemented for '", info(input.dtype()).title, "'");
-  check(input.dtype() == grid.dtype(), op, ": expected input and grid to have the same dtype, got ",
-        name(input.dtype()), " and ", name(grid.dtype()));
-  Dims sizes{input.size(0), input.size(1)};
-  for (int64_t d = 1; d <= dims; ++d) sizes.push_back(grid.size(d));
-  Tensor out = empty(sizes, input.dtype(), input.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+void sampled(const Tensor& input, const Tensor& grid, int64_t mode, int64_t padding,
+             bool align_corners, const Tensor& out) {
+  if (out.numel() == 0) return;
   const bool wide = input.dtype() == DType::kFloat64;
   const DType compute = wide ? DType::kFloat64 : DType::kFloat32;
   const Tensor in = as_contiguous(input, compute), places = as_contiguous(grid, compute);
-  const Tensor result = compute == out.dtype() ? out : empty(sizes, compute);
+  const Tensor result = compute == out.dtype() ? out : empty(out.sizes(), compute);
   if (wide)
     sample<double>(result, in, places, {mode, padding, align_corners});
   else
     sample<float>(result, in, places, {mode, padding, align_corners});
   if (!result.is_same(out)) copy_elements(out, result);
-  record_write(out);
-  return out;
 }
 
 }  // namespace
 
-Tensor grid_sampler_2d(KeySet, const Tensor& input, const Tensor& grid, int64_t mode,
-                       int64_t padding, bool align_corners) {
-  return sampled(input, grid, mode, padding, align_corners, 2, "grid_sampler_2d");
+void grid_sampler_2d(const Tensor& input, const Tensor& grid, int64_t mode, int64_t padding,
+                     bool align_corners, const Tensor& result) {
+  sampled(input, grid, mode, padding, align_corners, result);
 }
-Tensor grid_sampler_3d(KeySet, const Tensor& input, const Tensor& grid, int64_t mode,
-                       int64_t padding, bool align_corners) {
-  return sampled(input, grid, mode, padding, align_corners, 3, "grid_sampler_3d");
-}
-Tensor grid_sampler(KeySet, const Tensor& input, const Tensor& grid, int64_t mode, int64_t padding,
-                    bool align_corners) {
-  if (input.ndim() == 5) return ops::grid_sampler_3d(input, grid, mode, padding, align_corners);
-  return ops::grid_sampler_2d(input, grid, mode, padding, align_corners);
+void grid_sampler_3d(const Tensor& input, const Tensor& grid, int64_t mode, int64_t padding,
+                     bool align_corners, const Tensor& result) {
+  sampled(input, grid, mode, padding, align_corners, result);
 }
 
-Tensor affine_grid_generator(KeySet, const Tensor& theta, const Dims& size, bool align_corners) {
-  const int64_t dims = size.ndim() - 2;
-  check(dims == 2 || dims == 3,
-        "affine_grid_generator: needs 4d (spatial) or 5d (volumetric) size, "
-        "got ",
-        size);
-  for (const int64_t s : size)
-    check(s >= 0, "affine_grid_generator: sizes must not be negative, got ", size);
-  check(theta.ndim() == 3 && theta.size(0) == size[0] && theta.size(1) == dims &&
-            theta.size(2) == dims + 1,
-        "affine_grid_generator: expected theta of size (", size[0], ", ", dims, ", ", dims + 1,
-        "), got ", theta.sizes());
-  check_kind(is_floating(theta.dtype()), ErrorKind::kNotImplemented,
-             "\"affine_grid_generator\" not implemented for '", info(theta.dtype()).title, "'");
-  Dims sizes{size[0]};
-  for (int64_t d = 0; d < dims; ++d) sizes.push_back(size[static_cast<size_t>(2 + d)]);
-  int64_t positions = 1;
-  sizes.push_back(dims);
-  checked_numel(sizes, "affine_grid_generator");
-  Tensor out = empty(sizes, theta.dtype(), theta.device());
-  if (out.is_meta() || out.numel() == 0) return out;
-  for (int64_t d = 0; d < dims; ++d) positions *= sizes[static_cast<size_t>(1 + d)];
+void affine_grid_generator(const Tensor& theta, const Dims& size, bool align_corners,
+                           const Tensor& out) {
+  if (out.numel() == 0) return;
+  const int64_t dims = size.ndim() - 2, positions = out.numel() / (size[0] * dims);
+  const Dims& sizes = out.sizes();
   const Tensor matrices = as_contiguous(theta, DType::kFloat64);
   const Tensor result = empty(sizes, DType::kFloat64);
   const auto centre = [&](int64_t i, int64_t n) {
@@ -153,8 +106,6 @@ Tensor affine_grid_generator(KeySet, const Tensor& theta, const Dims& size, bool
     }
   }
   copy_elements(out, result);
-  record_write(out);
-  return out;
 }
 
 }  // namespace uh::kernels

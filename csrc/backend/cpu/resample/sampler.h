@@ -6,10 +6,9 @@
 #include <cmath>
 #include <cstdint>
 
-namespace uh {
+#include "ops/resample/mode.h"
 
-enum Interpolation : int64_t { kBilinear = 0, kNearest = 1, kBicubic = 2 };
-enum Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
+namespace uh {
 
 template <class T>
 struct Sampler {

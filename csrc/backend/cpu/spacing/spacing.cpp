@@ -1,4 +1,4 @@
-// The operators of spacing.yaml.
+// The kernels of spacing.yaml.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -7,50 +7,32 @@
 #include "backend/cpu/special.h"
 #include "base/parallel.h"
 #include "generated/kernels/spacing.h"
-#include "generated/ops/copy.h"
-#include "generated/ops/creation.h"
-#include "generated/ops/join.h"
-#include "generated/ops/scan.h"
-#include "generated/ops/spacing.h"
-#include "generated/ops/view.h"
 
 namespace uh::kernels {
 namespace {
 
 constexpr int64_t kGrainSize = 4096;
 
-// Returns a vector with out[i] = f(i), computed as T.
+// Writes out[i] = f(i), computed as T.
 template <class T, class F>
-Tensor generate(int64_t n, DType dtype, Device device, const F& f) {
-  Tensor out = empty(Dims{n}, dtype, device == Device::kUndefined ? Device::kCPU : device);
-  if (out.is_meta()) return out;
-  const Tensor result = dtype == dtype_of<T>::value ? out : empty(Dims{n}, dtype_of<T>::value);
+void generate(const Tensor& out, const F& f) {
+  const int64_t n = out.numel();
+  const bool direct = out.dtype() == dtype_of<T>::value;
+  const Tensor result = direct ? out : empty(Dims{n}, dtype_of<T>::value);
   T* at = result.data_as<T>();
   parallel_for(0, n, kGrainSize, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) at[i] = f(i);
   });
-  if (!result.is_same(out)) copy_elements(out, result);
-  record_write(out);
-  return out;
+  if (!direct) copy_elements(out, result);
 }
 
-struct WindowArguments {
-  int64_t length;
-  bool periodic;
-  DType dtype;
-  Device device;
-};
-
-// Returns shape(i, N) for each element; N is the last index, which a periodic window omits.
+// Writes shape(i, N) for each element; N is the last index, which a periodic window omits.
 template <class F>
-Tensor window(const WindowArguments& a, std::string_view op, const F& shape) {
-  const DType dtype = a.dtype == DType::kUndefined ? default_dtype() : a.dtype;
-  check(is_floating(dtype), op, " expects floating point dtypes, got ", info(dtype).title);
-  check(a.length >= 0, op, " requires non-negative window_length, got window_length=", a.length);
-  const double last = static_cast<double>(a.periodic ? a.length : a.length - 1);
-  return generate<double>(a.length, dtype, a.device, [&](int64_t i) {
-    return a.length == 1 ? 1.0 : shape(static_cast<double>(i), last);
-  });
+void window(const Tensor& out, bool periodic, const F& shape) {
+  const int64_t length = out.numel();
+  const double last = static_cast<double>(periodic ? length : length - 1);
+  generate<double>(
+      out, [&](int64_t i) { return length == 1 ? 1.0 : shape(static_cast<double>(i), last); });
 }
 
 Complex128 power(double base, Complex128 exponent) {
@@ -63,19 +45,12 @@ double turn(double i, double last) { return 2 * std::numbers::pi * i / last; }
 
 }  // namespace
 
-Tensor logspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, double base,
-                DType dtype, Device device) {
-  check(steps >= 0, "logspace: number of steps must be non-negative, got ", steps);
-  const bool complex = start.is_complex() || end.is_complex();
-  const DType own = complex ? to_complex(default_dtype()) : default_dtype();
-  const DType target = dtype == DType::kUndefined ? own : dtype;
-  check(!complex || is_complex(target), "logspace(): inferred dtype ", info(own).title,
-        " can't be safely cast to passed dtype ", info(target).title);
-  check_kind(target != DType::kBool, ErrorKind::kNotImplemented,
-             "\"logspace_cpu\" not implemented for 'Bool'");
+void logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, DType, Device,
+              const Tensor& result) {
+  const DType target = result.dtype();
   // Computed from both ends towards the middle. Limits are converted to the dtype; exponents are
   // not rounded.
-  const auto make = [&](auto zero) {
+  const auto compute = [&](auto zero) {
     using T = decltype(zero);
     const auto limit = [&](const Scalar& s) {
       if (is_integral(target) && steps > 1) return static_cast<T>(s.to_int());
@@ -84,7 +59,7 @@ Tensor logspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, d
     };
     const T a = limit(start), b = limit(end);
     const T step = steps > 1 ? (b - a) / static_cast<T>(static_cast<double>(steps - 1)) : T(0);
-    return generate<T>(steps, target, device, [=](int64_t i) {
+    generate<T>(result, [=](int64_t i) {
       const auto from_end = static_cast<T>(static_cast<double>(steps - i - 1));
       const T exponent = i < steps / 2 || steps == 1
                              ? a + step * static_cast<T>(static_cast<double>(i))
@@ -95,54 +70,37 @@ Tensor logspace(KeySet, const Scalar& start, const Scalar& end, int64_t steps, d
         return power(base, exponent);
     });
   };
-  return is_complex(target) ? make(Complex128{}) : make(double{});
+  is_complex(target) ? compute(Complex128{}) : compute(double{});
 }
 
-Tensor hann_window(KeySet, int64_t window_length, bool periodic, DType dtype, Device device) {
-  return window({window_length, periodic, dtype, device}, "hann_window",
-                [](double i, double last) { return 0.5 - 0.5 * std::cos(turn(i, last)); });
+void hann_window(int64_t, bool periodic, DType, Device, const Tensor& result) {
+  window(result, periodic,
+         [](double i, double last) { return 0.5 - 0.5 * std::cos(turn(i, last)); });
 }
 
-Tensor hamming_window(KeySet, int64_t window_length, bool periodic, double alpha, double beta,
-                      DType dtype, Device device) {
-  return window({window_length, periodic, dtype, device}, "hamming_window",
-                [=](double i, double last) { return alpha - beta * std::cos(turn(i, last)); });
+void hamming_window(int64_t, bool periodic, double alpha, double beta, DType, Device,
+                    const Tensor& result) {
+  window(result, periodic,
+         [=](double i, double last) { return alpha - beta * std::cos(turn(i, last)); });
 }
 
-Tensor bartlett_window(KeySet, int64_t window_length, bool periodic, DType dtype, Device device) {
-  return window({window_length, periodic, dtype, device}, "bartlett_window",
-                [](double i, double last) { return 1 - std::abs(2 * i / last - 1); });
+void bartlett_window(int64_t, bool periodic, DType, Device, const Tensor& result) {
+  window(result, periodic, [](double i, double last) { return 1 - std::abs(2 * i / last - 1); });
 }
 
-Tensor blackman_window(KeySet, int64_t window_length, bool periodic, DType dtype, Device device) {
-  return window({window_length, periodic, dtype, device}, "blackman_window",
-                [](double i, double last) {
-                  const double at = turn(i, last);
-                  return 0.42 - 0.5 * std::cos(at) + 0.08 * std::cos(2 * at);
-                });
+void blackman_window(int64_t, bool periodic, DType, Device, const Tensor& result) {
+  window(result, periodic, [](double i, double last) {
+    const double at = turn(i, last);
+    return 0.42 - 0.5 * std::cos(at) + 0.08 * std::cos(2 * at);
+  });
 }
 
-Tensor kaiser_window(KeySet, int64_t window_length, bool periodic, double beta, DType dtype,
-                     Device device) {
-  return window({window_length, periodic, dtype, device}, "kaiser_window",
-                [=](double i, double last) {
-                  const double off = 2 * i / last - 1;  // distance from the middle, in half windows
-                  const double height = std::sqrt(std::max(1 - off * off, 0.0));
-                  return special::bessel_i0(beta * height) / special::bessel_i0(beta);
-                });
-}
-
-Tensor vander(KeySet, const Tensor& x, std::optional<int64_t> N, bool increasing) {
-  check(x.ndim() == 1, "vander: x must be a one-dimensional tensor, got ", x.ndim(), " dimensions");
-  const int64_t n = N.value_or(x.size(0));
-  check(n >= 0, "vander: N must be non-negative, got ", n);
-  const DType dtype = promote(x.dtype(), DType::kInt64);
-  Tensor out = ops::ones({x.size(0), std::min<int64_t>(n, 1)}, dtype, x.device());
-  if (n > 1) {
-    const Tensor repeated = ops::expand(ops::unsqueeze(x, 1), {x.size(0), n - 1}, false);
-    out = ops::cat({out, ops::cumprod(repeated, 1, dtype)}, 1);
-  }
-  return increasing ? out : ops::flip(out, {1});
+void kaiser_window(int64_t, bool periodic, double beta, DType, Device, const Tensor& result) {
+  window(result, periodic, [=](double i, double last) {
+    const double off = 2 * i / last - 1;  // distance from the middle, in half windows
+    const double height = std::sqrt(std::max(1 - off * off, 0.0));
+    return special::bessel_i0(beta * height) / special::bessel_i0(beta);
+  });
 }
 
 }  // namespace uh::kernels

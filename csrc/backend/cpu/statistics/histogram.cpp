@@ -6,7 +6,6 @@
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/statistics/selected.h"
 #include "generated/kernels/statistics.h"
-#include "generated/ops/statistics.h"
 
 namespace uh::kernels {
 namespace {
@@ -118,32 +117,10 @@ std::vector<T> even_edges(Range range, int64_t bins) {
   return edges;
 }
 
-void check_bins(int64_t bins, std::string_view op) {
-  check(bins > 0, op, "(): bins must be > 0, but got ", bins);
-  check(bins < (int64_t{1} << 40), op, "(): too many bins: ", bins);
-}
-
-using Pair = std::tuple<Tensor, Tensor>;
-
-void check_weight(const Tensor& self, const Tensor& weight) {
-  check_kind(self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
-             ErrorKind::kNotImplemented, "\"histogramdd\" not implemented for '",
-             info(self.dtype()).title, "'");
-  if (!weight) return;
-  check(weight.sizes() == self.sizes(), "histogram: if weight tensor is provided it should have ",
-        "the same shape as the input tensor, but got ", self.sizes(), " and ", weight.sizes());
-  check(weight.dtype() == self.dtype(),
-        "histogram: if weight tensor is provided, input tensor and ",
-        "weight tensor should have the same dtype, but got ", name(self.dtype()), " and ",
-        name(weight.dtype()));
-}
-
 template <class T>
-Pair histogram_over(const Tensor& self, const std::vector<T>& edges, const Tensor& weight,
-                    bool density, bool evenly) {
+void histogram_over(const Tensor& self, const std::vector<T>& edges, const Tensor& weight,
+                    bool density, bool evenly, const Tensor& hist, const Tensor& bounds) {
   const auto bins = static_cast<int64_t>(edges.size()) - 1;
-  Tensor hist = empty(Dims{bins}, self.dtype(), self.device());
-  Tensor bounds = empty(Dims{bins + 1}, self.dtype(), self.device());
   std::copy(edges.begin(), edges.end(), bounds.data_as<T>());
   T* counts = hist.data_as<T>();
   std::fill_n(counts, bins, T(0));
@@ -151,50 +128,21 @@ Pair histogram_over(const Tensor& self, const std::vector<T>& edges, const Tenso
   const Tensor w = weight ? as_contiguous(weight) : Tensor();
   if (bins > 0)
     count(counts, x.data_as<T>(), w ? w.data_as<T>() : nullptr, x.numel(), edges, evenly, true);
-  if (density) {
-    double total = 0;
-    for (int64_t i = 0; i < bins; ++i) total += static_cast<double>(counts[i]);
-    for (int64_t i = 0; i < bins; ++i) {
-      const auto at = static_cast<size_t>(i);
-      counts[i] = static_cast<T>(static_cast<double>(counts[i]) / total /
-                                 static_cast<double>(edges[at + 1] - edges[at]));
-    }
+  if (!density) return;
+  double total = 0;
+  for (int64_t i = 0; i < bins; ++i) total += static_cast<double>(counts[i]);
+  for (int64_t i = 0; i < bins; ++i) {
+    const auto at = static_cast<size_t>(i);
+    counts[i] = static_cast<T>(static_cast<double>(counts[i]) / total /
+                               static_cast<double>(edges[at + 1] - edges[at]));
   }
-  record_write(hist);
-  record_write(bounds);
-  return {hist, bounds};
-}
-
-Pair histogram_of(const Tensor& self, const std::optional<Range>& range, int64_t bins,
-                  const Tensor& input, const Tensor& weight, bool density) {
-  Pair result;
-  visit_ordered(self.dtype(), [&]<class T>(T) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (range) {
-        result = histogram_over(self, even_edges<T>(*range, bins), weight, density, true);
-      } else {
-        const Tensor dense = as_contiguous(input);
-        const T* first = dense.data_as<T>();
-        result = histogram_over(self, std::vector<T>(first, first + dense.numel()), weight, density,
-                                false);
-      }
-    }
-  });
-  return result;
 }
 
 }  // namespace
 
-Tensor histc(KeySet, const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
-  check_kind(is_floating(self.dtype()), ErrorKind::kNotImplemented,
-             "\"histogram_cpu\" not implemented for '", info(self.dtype()).title, "'");
-  check_bins(bins, "histc");
-  Tensor out = empty(Dims{bins}, self.dtype(), self.device());
-  if (out.is_meta()) return out;
-  const double given_low = min.to_double(), given_high = max.to_double();
-  check(given_low <= given_high, "torch.histc: max must be larger than min, got ", min, " and ",
-        max);
-  Range range = range_of(self, given_low, given_high, "histc");
+void histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max,
+           const Tensor& result) {
+  Range range = range_of(self, min.to_double(), max.to_double(), "histc");
   if (range.low == range.high) range = {range.low - 1, range.high + 1};
   const DType compute = sum_compute_dtype(self.dtype());
   const Tensor x = as_contiguous(self, compute);
@@ -208,54 +156,36 @@ Tensor histc(KeySet, const Tensor& self, int64_t bins, const Scalar& min, const 
       else
         count(counts.data(), x.data_as<T>(), static_cast<const T*>(nullptr), x.numel(),
               even_edges<T>(range, bins), true, false);
-      cast_run(out.data(), out.dtype(), counts.data(), compute, bins);
+      cast_run(result.data(), result.dtype(), counts.data(), compute, bins);
     }
   });
-  record_write(out);
-  return out;
 }
 
-Pair histogram_bin_ct(KeySet, const Tensor& self, int64_t bins,
+void histogram_bin_ct(const Tensor& self, int64_t bins,
                       const std::optional<std::vector<double>>& range, const Tensor& weight,
-                      bool density) {
-  check_weight(self, weight);
-  check_bins(bins, "histogram");
-  check(!range || range->size() == 2, "histogram: range should have 2 elements, but got ",
-        range ? range->size() : 0);
-  if (self.is_meta()) {
-    return {empty(Dims{bins}, self.dtype(), self.device()),
-            empty(Dims{bins + 1}, self.dtype(), self.device())};
-  }
-  Range ends{0, 0};
-  if (range) {
+                      bool density, const Tensor& hist, const Tensor& bin_edges) {
+  Range ends{0, 1};
+  if (range)
     ends = {(*range)[0], (*range)[1]};
-    check(std::isfinite(ends.low) && std::isfinite(ends.high), "histogram: range [", ends.low, ", ",
-          ends.high, "] is not finite");
-    check(ends.low <= ends.high, "histogram: min should not exceed max, but got min ", ends.low,
-          " max ", ends.high);
-  } else if (self.numel() == 0) {
-    ends = {0, 1};
-  } else {
+  else if (self.numel() > 0)
     ends = range_of(self, 0, 0, "histogram");
-  }
   if (ends.low == ends.high) ends = {ends.low - 0.5, ends.high + 0.5};
-  return histogram_of(self, ends, bins, Tensor(), weight, density);
+  visit_ordered(self.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T>)
+      histogram_over(self, even_edges<T>(ends, bins), weight, density, true, hist, bin_edges);
+  });
 }
 
-Pair histogram_bins_tensor(KeySet, const Tensor& self, const Tensor& bins, const Tensor& weight,
-                           bool density) {
-  check_weight(self, weight);
-  check(bins.ndim() == 1, "histogram: bins tensor should have one dimension, but got ", bins.ndim(),
-        " dimensions");
-  check(bins.numel() >= 1, "histogram: bins tensor should have at least 1 element, but got 0");
-  check(bins.numel() >= 2, "histogram(): bins must be > 0, but got 0");
-  check(bins.dtype() == self.dtype(), "histogram: input tensor and bins tensor should have the ",
-        "same dtype, but got ", name(self.dtype()), " and ", name(bins.dtype()));
-  if (self.is_meta()) {
-    return {empty(Dims{bins.numel() - 1}, self.dtype(), self.device()),
-            empty(Dims{bins.numel()}, self.dtype(), self.device())};
-  }
-  return histogram_of(self, std::nullopt, 0, bins, weight, density);
+void histogram_bins_tensor(const Tensor& self, const Tensor& bins, const Tensor& weight,
+                           bool density, const Tensor& hist, const Tensor& bin_edges) {
+  const Tensor dense = as_contiguous(bins);
+  visit_ordered(self.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const T* first = dense.data_as<T>();
+      const std::vector<T> edges(first, first + dense.numel());
+      histogram_over(self, edges, weight, density, false, hist, bin_edges);
+    }
+  });
 }
 
 }  // namespace uh::kernels

@@ -5,21 +5,9 @@
 #include "backend/cpu/statistics/selected.h"
 #include "base/parallel.h"
 #include "generated/kernels/statistics.h"
-#include "generated/ops/copy.h"
-#include "generated/ops/view.h"
 
 namespace uh::kernels {
 namespace {
-
-using Pair = std::tuple<Tensor, Tensor>;
-
-enum class Ordered { kMedian, kKthvalue, kMode };
-
-void check_ordered(const Tensor& self, const char* name, bool truth = false) {
-  check_kind(!is_complex(self.dtype()) && (truth || self.dtype() != DType::kBool),
-             ErrorKind::kNotImplemented, "\"", name, "_cpu\" not implemented for '",
-             info(self.dtype()).title, "'");
-}
 
 // Returns the element of `rank` (from 0) in ascending order; reorders the line.
 template <class T>
@@ -105,26 +93,18 @@ bool occurs_twice(const T* x, int64_t stride, int64_t n, T value) {
 // Writes value and index of one element per line: f(x, stride, n, buffer) returns the value, and
 // tied(x, stride, n, value) the index if several elements have it, or if it is NaN.
 template <class F, class G>
-Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, Ordered ordered,
-          const F& f, const G& tied) {
-  const int64_t d = wrap_dim(dim, self.ndim(), name);
-  const ReducedDims dims(self, Dims{d}, name);
-  dims.check_not_empty(self, name);
-  const Dims sizes = dims.result_sizes(self, keepdim);
-  const bool compares = self.ndim() > 0 && (self.numel() > 0 || ordered != Ordered::kMode);
-  if (!compares && ordered != Ordered::kMedian) {  // PyTorch accepts any dtype then
-    const Tensor indices = empty(sizes, DType::kInt64, self.device());
-    if (!indices.is_meta()) fill_elements(indices, element_bytes(0, DType::kInt64));
-    return {ops::clone(ops::view(self, sizes), MemoryFormat::kContiguous), indices};
+void pick(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& indices, const F& f,
+          const G& tied) {
+  if (self.numel() == 0) return;
+  if (self.ndim() == 0) {
+    copy_elements(values, self);
+    return fill_elements(indices, ElementBytes{});
   }
-  check_ordered(self, name, ordered == Ordered::kMode);
   const DType compute = extreme_compute_dtype(self.dtype());
-  Tensor result = empty(sizes, compute, self.device());
-  Tensor indices = empty(sizes, DType::kInt64, self.device());
-  Tensor values = compute == self.dtype() ? result : empty(sizes, self.dtype(), self.device());
-  if (values.is_meta()) return {values, indices};
+  const bool direct = compute == self.dtype();
+  const Tensor result = direct ? values : empty(values.sizes(), compute, self.device());
   const Tensor dense = as_contiguous(self, compute);
-  const Lines lines(dense, d);
+  const Lines lines(dense, wrap_dim(dim, self.ndim(), ""));
   visit_ordered(compute, [&]<class T>(T) {
     parallel_for(0, lines.count(), std::max<int64_t>(1, 4096 / lines.n),
                  [&](int64_t lo, int64_t hi) {
@@ -140,36 +120,27 @@ Pair pick(const Tensor& self, int64_t dim, bool keepdim, const char* name, Order
                    }
                  });
   });
-  if (!values.is_same(result)) copy_elements(values, result);
-  record_write(values);
-  record_write(indices);
-  return {values, indices};
+  if (!direct) copy_elements(values, result);
 }
 
-Tensor median_of_all(const Tensor& self, bool ignore_nan, const char* name) {
-  if (self.numel() > 0) check_ordered(self, name);
-  Tensor out = empty({}, self.dtype(), self.device());
-  if (out.is_meta()) return out;
+void median_of_all(const Tensor& self, bool ignore_nan, const Tensor& out) {
   if (self.numel() == 0) {  // NaN in the dtype
     const double nothing = std::nan("");
-    cast_run(out.data(), out.dtype(), &nothing, DType::kFloat64, 1);
-  } else {
-    const DType compute = extreme_compute_dtype(self.dtype());
-    const Tensor dense = as_contiguous(self, compute);
-    visit_ordered(compute, [&]<class T>(T) {
-      std::vector<T> buffer;
-      const T value = median_of(dense.data_as<T>(), 1, dense.numel(), ignore_nan, buffer);
-      cast_run(out.data(), out.dtype(), &value, compute, 1);
-    });
+    return cast_run(out.data(), out.dtype(), &nothing, DType::kFloat64, 1);
   }
-  record_write(out);
-  return out;
+  const DType compute = extreme_compute_dtype(self.dtype());
+  const Tensor dense = as_contiguous(self, compute);
+  visit_ordered(compute, [&]<class T>(T) {
+    std::vector<T> buffer;
+    const T value = median_of(dense.data_as<T>(), 1, dense.numel(), ignore_nan, buffer);
+    cast_run(out.data(), out.dtype(), &value, compute, 1);
+  });
 }
 
-Pair median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan,
-                  const char* name) {
-  return pick(
-      self, dim, keepdim, name, Ordered::kMedian,
+void median_along(const Tensor& self, int64_t dim, bool ignore_nan, const Tensor& values,
+                  const Tensor& indices) {
+  pick(
+      self, dim, values, indices,
       [=](const auto* x, int64_t stride, int64_t n, auto& buffer) {
         return median_of(x, stride, n, ignore_nan, buffer);
       },
@@ -201,23 +172,21 @@ T most_frequent(const T* x, int64_t stride, int64_t n, std::vector<T>& line) {
 
 }  // namespace
 
-Tensor median(KeySet, const Tensor& self) { return median_of_all(self, false, "median"); }
-Tensor nanmedian(KeySet, const Tensor& self) { return median_of_all(self, true, "nanmedian"); }
-Pair median_dim(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
-  return median_along(self, dim, keepdim, false, "median");
+void median(const Tensor& self, const Tensor& result) { median_of_all(self, false, result); }
+void nanmedian(const Tensor& self, const Tensor& result) { median_of_all(self, true, result); }
+void median_dim(const Tensor& self, int64_t dim, bool, const Tensor& values,
+                const Tensor& indices) {
+  median_along(self, dim, false, values, indices);
 }
-Pair nanmedian_dim(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
-  return median_along(self, dim, keepdim, true, "nanmedian");
+void nanmedian_dim(const Tensor& self, int64_t dim, bool, const Tensor& values,
+                   const Tensor& indices) {
+  median_along(self, dim, true, values, indices);
 }
 
-Pair kthvalue(KeySet, const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
-  const int64_t d = wrap_dim(dim, self.ndim(), "kthvalue");
-  const int64_t n = self.ndim() ? self.size(d) : 1;
-  ReducedDims(self, Dims{d}, "kthvalue").check_not_empty(self, "kthvalue");
-  check(k >= 1 && k <= n, "kthvalue(): selected number k out of range for dimension ", d,
-        ": k = ", k, ", size ", n);
-  return pick(
-      self, d, keepdim, "kthvalue", Ordered::kKthvalue,
+void kthvalue(const Tensor& self, int64_t k, int64_t dim, bool, const Tensor& values,
+              const Tensor& indices) {
+  pick(
+      self, dim, values, indices,
       [=](const auto* x, int64_t stride, int64_t size, auto& line) {
         line.resize(static_cast<size_t>(size));
         for (int64_t i = 0; i < size; ++i) line[static_cast<size_t>(i)] = x[i * stride];
@@ -228,9 +197,9 @@ Pair kthvalue(KeySet, const Tensor& self, int64_t k, int64_t dim, bool keepdim) 
       });
 }
 
-Pair mode(KeySet, const Tensor& self, int64_t dim, bool keepdim) {
-  return pick(
-      self, dim, keepdim, "mode", Ordered::kMode,
+void mode(const Tensor& self, int64_t dim, bool, const Tensor& values, const Tensor& indices) {
+  pick(
+      self, dim, values, indices,
       [](const auto* x, int64_t stride, int64_t n, auto& line) {
         return most_frequent(x, stride, n, line);
       },

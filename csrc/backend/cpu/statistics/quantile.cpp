@@ -14,30 +14,22 @@
 #include "generated/ops/sort.h"
 #include "generated/ops/statistics.h"
 #include "generated/ops/view.h"
+#include "ops/statistics/shapes.h"
 
 namespace uh::kernels {
 namespace {
 
-enum class Between { kLinear, kLower, kHigher, kMidpoint, kNearest };
-
-Between between_of(const std::string& name) {
-  constexpr std::string_view kNames[] = {"linear", "lower", "higher", "midpoint", "nearest"};
-  for (int i = 0; i < 5; ++i)
-    if (name == kNames[i]) return static_cast<Between>(i);
-  fail(ErrorKind::kRuntime, "quantile() interpolation must be one of linear, lower, higher, ",
-       "midpoint or nearest, but got ", name);
-}
-
 // Returns the value at a fractional rank of a sorted line.
 template <class T>
-T at_rank(const std::vector<T>& line, T rank, Between between) {
-  if (between == Between::kLower) rank = std::floor(rank);
-  if (between == Between::kHigher) rank = std::ceil(rank);
-  if (between == Between::kNearest) rank = std::nearbyint(rank);
+T at_rank(const std::vector<T>& line, T rank, QuantileInterpolation between) {
+  if (between == QuantileInterpolation::kLower) rank = std::floor(rank);
+  if (between == QuantileInterpolation::kHigher) rank = std::ceil(rank);
+  if (between == QuantileInterpolation::kNearest) rank = std::nearbyint(rank);
   const T below = std::floor(rank);
   const T low = line[static_cast<size_t>(below)];
-  const T weight = between == Between::kMidpoint ? T(0.5) : rank - below;
-  if (between != Between::kLinear && between != Between::kMidpoint) return low;
+  const T weight = between == QuantileInterpolation::kMidpoint ? T(0.5) : rank - below;
+  if (between != QuantileInterpolation::kLinear && between != QuantileInterpolation::kMidpoint)
+    return low;
   const T high = line[static_cast<size_t>(std::ceil(rank))];
   return weight < T(0.5) ? low + weight * (high - low) : high - (high - low) * (T(1) - weight);
 }
@@ -45,7 +37,7 @@ T at_rank(const std::vector<T>& line, T rank, Between between) {
 // Computes the quantiles q of a line.
 template <class T>
 void quantiles_of(T* out, const T* x, int64_t stride, int64_t n, const std::vector<T>& q,
-                  Between between, bool ignore_nan, std::vector<T>& line) {
+                  QuantileInterpolation between, bool ignore_nan, std::vector<T>& line) {
   line.clear();
   bool nan = false;
   for (int64_t i = 0; i < n; ++i) {
@@ -69,85 +61,45 @@ void quantiles_of(T* out, const T* x, int64_t stride, int64_t n, const std::vect
   for (size_t k = 0; k < q.size(); ++k) out[k] = at_rank(line, q[k] * last, between);
 }
 
-Between check_input(const Tensor& self, const std::string& interpolation) {
-  check(self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
-        "quantile() input tensor must be either float or double dtype, got ",
-        info(self.dtype()).title);
-  check(self.numel() > 0, "quantile() input tensor must be non-empty, got sizes ", self.sizes());
-  return between_of(interpolation);
-}
-
-Tensor quantiles(const Tensor& self, const std::vector<double>& q, bool several,
-                 std::optional<int64_t> dim, bool keepdim, const std::string& interpolation,
-                 bool ignore_nan) {
-  const Between between = check_input(self, interpolation);
-  std::optional<Dims> dims;
-  if (dim) dims = Dims{wrap_dim(*dim, self.ndim(), "quantile")};
-  Dims sizes = ReducedDims(self, dims, "quantile").result_sizes(self, keepdim);
-  // The quantiles of a line are adjacent in memory, though their dimension comes first.
-  const auto wide = several ? static_cast<int64_t>(q.size()) : 1;
-  Dims strides = contiguous_strides(sizes);
-  for (int64_t& stride : strides) stride *= std::max<int64_t>(wide, 1);
-  if (several) {
-    sizes.insert(0, wide);
-    strides.insert(0, 1);
-  }
-  Tensor out = empty_strided(sizes, strides, self.dtype(), self.device());
-  if (out.is_meta() || q.empty()) return out;
+// Writes the quantiles q of each line; those of a line are adjacent in memory.
+void write_quantiles(const Tensor& self, const std::vector<double>& q, std::optional<int64_t> dim,
+                     const std::string& interpolation, bool ignore_nan, const Tensor& out) {
+  if (q.empty()) return;
+  const QuantileInterpolation between = interpolation_of(interpolation);
+  const auto wide = static_cast<int64_t>(q.size());
   const Tensor dense = as_contiguous(self);
-  Lines lines(dense, dim ? (*dims)[0] : 0);
+  Lines lines(dense, dim ? wrap_dim(*dim, self.ndim(), "quantile") : 0);
   if (!dim) lines.outer = lines.inner = 1, lines.n = dense.numel();
   visit_ordered(self.dtype(), [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) {
-      std::vector<T> expected(q.begin(), q.end());
+      std::vector<T> ranks(q.begin(), q.end());
       const int64_t grain = std::max<int64_t>(1, 4096 / lines.n);
       parallel_for(0, lines.count(), grain, [&](int64_t lo, int64_t hi) {
         std::vector<T> line;
         for (int64_t i = lo; i < hi; ++i) {
           quantiles_of(out.data_as<T>() + i * wide, dense.data_as<T>() + lines.start(i),
-                       lines.inner, lines.n, expected, between, ignore_nan, line);
+                       lines.inner, lines.n, ranks, between, ignore_nan, line);
         }
       });
     }
   });
-  record_write(out);
-  return out;
 }
 
-std::vector<double> check_ranks(const Tensor& self, const Tensor& q) {
-  check(q.ndim() <= 1, "quantile() q must be a scalar or 1D tensor, got sizes ", q.sizes());
-  check(is_floating(self.dtype()),
-        "quantile() input tensor must be either float or double dtype, got ",
-        info(self.dtype()).title);
-  check(q.dtype() == self.dtype(),
-        "quantile() q tensor must be same dtype as the input tensor, got ", name(q.dtype()),
-        " and ", name(self.dtype()));
-  std::vector<double> expected(static_cast<size_t>(q.numel()));
-  if (!q.is_meta()) {
-    const Tensor dense = as_contiguous(q, DType::kFloat64);
-    std::copy_n(dense.data_as<double>(), q.numel(), expected.begin());
-  }
-  for (double q : expected)
-    check(q >= 0 && q <= 1, "quantile() q values must be in the range [0, 1], got ", q);
-  return expected;
-}
-
-Tensor of_tensor(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
-                 const std::string& interpolation, bool ignore_nan) {
-  return quantiles(self, check_ranks(self, q), q.ndim() == 1, dim, keepdim, interpolation,
-                   ignore_nan);
-}
-
-Tensor of_number(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
-                 const std::string& interpolation, bool ignore_nan) {
-  check(q >= 0 && q <= 1, "quantile() q must be in the range [0, 1] but got ", q);
-  return quantiles(self, {q}, false, dim, keepdim, interpolation, ignore_nan);
+// Returns the elements of `q`, none for a meta tensor; throws if one is not between 0 and 1.
+std::vector<double> ranks_in(const Tensor& q) {
+  if (q.is_meta()) return {};
+  const Tensor dense = as_contiguous(q, DType::kFloat64);
+  const auto* first = dense.data_as<double>();
+  std::vector<double> ranks(first, first + q.numel());
+  for (double rank : ranks)
+    check(rank >= 0 && rank <= 1, "quantile() q values must be in the range [0, 1], got ", rank);
+  return ranks;
 }
 
 // The same composed of operators, for gradients with respect to the elements and the ranks.
 Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
                 const std::string& interpolation, bool ignore_nan) {
-  Between between = check_input(self, interpolation);
+  const QuantileInterpolation between = check_quantile(self, interpolation);
   const int64_t rank = self.ndim(), d = dim ? wrap_dim(*dim, rank, "quantile") : 0;
   Tensor lines = self;  // elements in the last dimension
   if (!dim || rank == 0)
@@ -166,9 +118,9 @@ Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
   } else {  // NaN sorts last, and makes its line NaN
     ranks = ops::masked_fill_Scalar(ops::mul(ranks, last), ops::any(nan, Dims{-1}, true), last);
   }
-  if (between == Between::kLower) ranks = ops::floor(ranks);
-  if (between == Between::kHigher) ranks = ops::ceil(ranks);
-  if (between == Between::kNearest) ranks = ops::round(ranks);
+  if (between == QuantileInterpolation::kLower) ranks = ops::floor(ranks);
+  if (between == QuantileInterpolation::kHigher) ranks = ops::ceil(ranks);
+  if (between == QuantileInterpolation::kNearest) ranks = ops::round(ranks);
   const auto at = [&](const Tensor& positions) {
     return ops::gather(
         sorted, -1,
@@ -176,9 +128,9 @@ Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
   };
   const Tensor below = ops::floor(ranks);
   Tensor result = at(below);
-  if (between == Between::kMidpoint)
+  if (between == QuantileInterpolation::kMidpoint)
     result = ops::lerp_Scalar(result, at(ops::ceil(ranks)), Scalar(0.5));
-  else if (between == Between::kLinear)
+  else if (between == QuantileInterpolation::kLinear)
     result = ops::lerp(result, at(ops::ceil(ranks)), ops::sub(ranks, below, Scalar(1)));
   result = q.ndim() == 0 ? ops::squeeze(result, Dims{-1}) : ops::movedim(result, {-1}, {0});
   if (!keepdim || rank == 0) return result;
@@ -190,7 +142,7 @@ Tensor by_calls(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
 }
 
 Tensor number(double q, const Tensor& like) {
-  check(q >= 0 && q <= 1, "quantile() q must be in the range [0, 1] but got ", q);
+  check_quantile(q);
   return ops::scalar_tensor(Scalar(q), like.dtype(), like.device());
 }
 
@@ -207,12 +159,14 @@ Tensor nanquantile_scalar_calls(KeySet, const Tensor& self, double q, std::optio
 
 Tensor quantile_calls(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
                       bool keepdim, const std::string& interpolation) {
-  check_ranks(self, q);
+  check_quantile(self, q);
+  ranks_in(q);
   return by_calls(self, q, dim, keepdim, interpolation, false);
 }
 Tensor nanquantile_calls(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
                          bool keepdim, const std::string& interpolation) {
-  check_ranks(self, q);
+  check_quantile(self, q);
+  ranks_in(q);
   return by_calls(self, q, dim, keepdim, interpolation, true);
 }
 Tensor quantile_scalar_calls(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
@@ -224,21 +178,21 @@ Tensor nanquantile_scalar_calls(KeySet, const Tensor& self, double q, std::optio
   return by_calls(self, number(q, self), dim, keepdim, interpolation, true);
 }
 
-Tensor quantile(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
-                bool keepdim, const std::string& interpolation) {
-  return of_tensor(self, q, dim, keepdim, interpolation, false);
+void quantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool,
+              const std::string& interpolation, const Tensor& result) {
+  write_quantiles(self, ranks_in(q), dim, interpolation, false, result);
 }
-Tensor quantile_scalar(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
-                       bool keepdim, const std::string& interpolation) {
-  return of_number(self, q, dim, keepdim, interpolation, false);
+void quantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool,
+                     const std::string& interpolation, const Tensor& result) {
+  write_quantiles(self, {q}, dim, interpolation, false, result);
 }
-Tensor nanquantile(KeySet, const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
-                   bool keepdim, const std::string& interpolation) {
-  return of_tensor(self, q, dim, keepdim, interpolation, true);
+void nanquantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool,
+                 const std::string& interpolation, const Tensor& result) {
+  write_quantiles(self, ranks_in(q), dim, interpolation, true, result);
 }
-Tensor nanquantile_scalar(KeySet, const Tensor& self, double q, std::optional<int64_t> dim,
-                          bool keepdim, const std::string& interpolation) {
-  return of_number(self, q, dim, keepdim, interpolation, true);
+void nanquantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool,
+                        const std::string& interpolation, const Tensor& result) {
+  write_quantiles(self, {q}, dim, interpolation, true, result);
 }
 
 }  // namespace uh::kernels

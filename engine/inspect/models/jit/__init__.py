@@ -133,8 +133,8 @@ NOTHING = (
 
 REFUSED = "The compiler refused what came to it:"
 NOT_YET = (
-    "The compiler has not begun: it comes later in this recording. The full stop goes to the first "
-    "pass that changed something."
+    "The compiler has not begun: it runs later in this recording. Press . to go to the first pass "
+    "that changed something."
 )
 
 

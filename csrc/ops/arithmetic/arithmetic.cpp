@@ -1,12 +1,19 @@
-// The operators of arithmetic.yaml that are not expressions.
+// The shape rule of arithmetic.yaml, and the operators that call others.
 #include "generated/kernels/arithmetic.h"
-
-#include <cmath>
-
-#include "backend/cpu/copy/elements.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/rounding.h"
+#include "ops/arithmetic/shapes.h"
+
+namespace uh::shapes {
+
+std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
+  check(is_floating(self.dtype()), "frexp: only floating-point dtypes are supported, got ",
+        info(self.dtype()).title);
+  return {empty_like(self, self.dtype()), empty_like(self, DType::kInt32)};
+}
+
+}  // namespace uh::shapes
 
 namespace uh::kernels {
 
@@ -90,28 +97,6 @@ Tensor ldexp(KeySet, const Tensor& self, const Tensor& other) {
     return in(ops::mul(once, ops::pow(Scalar(2.0), remainder)), self.dtype());
   }
   return ops::mul(self, ops::pow(Scalar(2.0), other));
-}
-
-std::tuple<Tensor, Tensor> frexp(KeySet, const Tensor& self) {
-  check(is_floating(self.dtype()), "frexp: only floating-point dtypes are supported, got ",
-        info(self.dtype()).title);
-  Tensor mantissa = empty_like(self, self.dtype()), exponent = empty_like(self, DType::kInt32);
-  if (self.is_meta()) return {mantissa, exponent};
-  const Tensor wide = as_contiguous(self, DType::kFloat64);
-  Tensor parts = empty(self.sizes(), DType::kFloat64), powers = empty(self.sizes(), DType::kInt32);
-  const auto* from = reinterpret_cast<const double*>(wide.data());
-  auto* part = reinterpret_cast<double*>(parts.data());
-  auto* power = reinterpret_cast<int32_t*>(powers.data());
-  for (int64_t i = 0; i < self.numel(); ++i) {
-    int match = 0;
-    part[i] = std::frexp(from[i], &match);
-    power[i] = std::isfinite(from[i]) ? match : 0;
-  }
-  copy_elements(mantissa, parts);
-  copy_elements(exponent, powers);
-  record_write(mantissa);
-  record_write(exponent);
-  return {mantissa, exponent};
 }
 
 }  // namespace uh::kernels

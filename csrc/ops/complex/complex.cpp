@@ -1,27 +1,20 @@
-// The operators of complex.yaml that are not expressions.
+// The shape rule, views and composites of complex.yaml.
 #include "generated/kernels/complex.h"
-#include "backend/cpu/copy/elements.h"
 #include "generated/ops/arithmetic.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/transcendental.h"
 #include "generated/ops/view.h"
+#include "ops/complex/shapes.h"
 #include "ops/copy/write_out.h"
+#include "ops/overlap.h"
 #include "ops/pointwise_result.h"
 
-namespace uh::kernels {
+namespace uh {
 namespace {
 
 Tensor relabelled(const Tensor& self, Layout layout, DType dtype) {
   return alias(self, std::move(layout), dtype, self.impl()->own_counter());
-}
-
-// Returns a view of the real (0) or imaginary (1) parts.
-Tensor part(const Tensor& self, int64_t which) {
-  Layout layout = self.impl()->layout();
-  for (int64_t& stride : layout.strides) stride *= 2;
-  layout.offset = layout.offset * 2 + which;
-  return relabelled(self, std::move(layout), to_real(self.dtype()));
 }
 
 void check_parts(const Tensor& a, const Tensor& b) {
@@ -33,6 +26,30 @@ void check_parts(const Tensor& a, const Tensor& b) {
         " but got scalar type ", info(b.dtype()).title, " for second argument");
 }
 
+}  // namespace
+
+Tensor complex_part(const Tensor& self, int64_t which) {
+  Layout layout = self.impl()->layout();
+  for (int64_t& stride : layout.strides) stride *= 2;
+  layout.offset = layout.offset * 2 + which;
+  return relabelled(self, std::move(layout), to_real(self.dtype()));
+}
+
+}  // namespace uh
+
+namespace uh::shapes {
+
+Tensor complex(const Tensor& real, const Tensor& imag) {
+  check_parts(real, imag);
+  return empty_pointwise_result(std::array<Input, 2>{real, imag}, to_complex(real.dtype()),
+                                real.device());
+}
+
+}  // namespace uh::shapes
+
+namespace uh::kernels {
+namespace {
+
 void check_out(const Tensor& out, DType result_dtype) {
   check(out.dtype() == result_dtype, "Expected object of scalar type ", info(result_dtype).title,
         " but got scalar type ", info(out.dtype()).title, " for argument 'out'");
@@ -43,17 +60,17 @@ void check_out(const Tensor& out, DType result_dtype) {
 Tensor real_view(KeySet, const Tensor& self) {
   check(is_complex(self.dtype()),
         "real_view is not implemented for tensors with non-complex dtypes.");
-  return part(self, 0);
+  return complex_part(self, 0);
 }
 Tensor imag_view(KeySet, const Tensor& self) {
   check(is_complex(self.dtype()), "imag is not implemented for tensors with non-complex dtypes.");
-  return part(self, 1);
+  return complex_part(self, 1);
 }
 
 Tensor view_as_real(KeySet, const Tensor& self) {
   check(is_complex(self.dtype()), "view_as_real is only supported for complex tensors, got ",
         name(self.dtype()));
-  Layout layout = part(self, 0).impl()->layout();
+  Layout layout = complex_part(self, 0).impl()->layout();
   layout.sizes.push_back(2);
   layout.strides.push_back(1);
   return relabelled(self, std::move(layout), to_real(self.dtype()));
@@ -96,11 +113,6 @@ Tensor conj_physical(KeySet, const Tensor& self) {
   return is_complex(self.dtype()) ? ops::_conj_physical(self) : self;
 }
 
-void conj_physical_inplace(KeySet, const Tensor& self) {
-  if (is_complex(self.dtype()) && !self.is_meta())
-    ops::neg__op.redispatch(KeySet(Key::kCPU), part(self, 1));
-}
-
 Tensor resolved(KeySet, const Tensor& self) { return self; }
 
 Tensor adjoint(KeySet, const Tensor& self) {
@@ -110,24 +122,13 @@ Tensor adjoint(KeySet, const Tensor& self) {
   return ops::conj(ops::transpose(self, -2, -1));
 }
 
-Tensor complex_of_parts(KeySet, const Tensor& real, const Tensor& imag) {
-  check_parts(real, imag);
-  const Tensor out = empty_pointwise_result(std::array<Input, 2>{real, imag},
-                                            to_complex(real.dtype()), real.device());
-  if (out.is_meta()) return out;
-  copy_elements(part(out, 0), real);
-  copy_elements(part(out, 1), imag);
-  record_write(out);
-  return out;
-}
-
-Tensor polar(KeySet keys, const Tensor& abs, const Tensor& angle) {
+Tensor polar(KeySet, const Tensor& abs, const Tensor& angle) {
   check_parts(abs, angle);
-  return complex_of_parts(keys, ops::mul(abs, ops::cos(angle)), ops::mul(abs, ops::sin(angle)));
+  return ops::complex(ops::mul(abs, ops::cos(angle)), ops::mul(abs, ops::sin(angle)));
 }
 
-void complex_of_parts_out(KeySet keys, const Tensor& real, const Tensor& imag, const Tensor& out) {
-  const Tensor result = complex_of_parts(keys, real, imag);
+void complex_out(KeySet, const Tensor& real, const Tensor& imag, const Tensor& out) {
+  const Tensor result = ops::complex(real, imag);
   check_out(out, result.dtype());
   for (const Tensor* part : {&real, &imag})
     check_out_overlap(out, result.sizes(), *part, false, "complex");
