@@ -132,7 +132,7 @@ def test_a_damaged_description_is_no_crash():
     assert view("queue").draw(view_model, DrawContext(80, 24)).text()
 
 
-def test_memory_has_a_section_for_each_device():
+def test_memory_has_a_column_for_each_device():
     code = DEVICES.index("opencl")
     b = TraceBuilder()
     b.file("demo.py", "x = 1\n")
@@ -152,7 +152,12 @@ def test_memory_has_a_section_for_each_device():
     assert (section.storages, section.to_device.count, section.to_device.bytes) == (1, 2, 72)
     assert (section.to_device.pinned, section.to_host.bytes) == (1, 72)
     text = view("memory").draw(view_model, DrawContext(80, 24)).text()
-    assert "▸ from the host to opencl  2 copies, 72 bytes, 1 with pinned memory" in text
-    assert "◂ back to the host from opencl  1 copy, 72 bytes, none pinned" in text
+    assert "│ ──────▸ │ 2 copies, 72 bytes, 1 pinned" in text
+    assert "│ ◂────── │ 1 copy, 72 bytes, 0 pinned" in text
+    lines = view("memory").draw(view_model, DrawContext(200, 40)).text().splitlines()
+    assert [line.split() for line in lines if line.startswith(" cpu ")] == [["cpu", "opencl"]]
     live = view("allocator").project(recorded, recorded.end - 1, Selection())
     assert [(memory.device, memory.count) for memory in live.devices] == [("cpu", 1), ("opencl", 1)]
+    assert [sum(map(max, memory.layers)) for memory in live.devices] == [24, 24]
+    heading = view("allocator").draw(live, DrawContext(80, 24)).text().splitlines()[1]
+    assert " ".join(heading.split()) == "cpu 24 bytes on 1 storage opencl 24 bytes on 1 storage"

@@ -15,6 +15,7 @@ from tui.render.picture import (
     cut_middle,
     fit,
     line_width,
+    side_by_side,
     stack,
 )
 from tui.render.target import Target
@@ -38,5 +39,6 @@ __all__ = [
     "cut_middle",
     "fit",
     "line_width",
+    "side_by_side",
     "stack",
 ]

@@ -162,6 +162,26 @@ def stack(parts: Sequence[Picture]) -> Picture:
     return Picture(max((part.width for part in parts), default=0), ends[-1], make, landmarks)
 
 
+def side_by_side(parts: Sequence[Picture], width: int) -> Picture:
+    """The parts next to each other, each in a column of `width` cells, which none may exceed."""
+
+    def make(y: int) -> Line:
+        spans: list[Span] = []
+        for part in parts:
+            line = part.line(y)
+            spans += [*line, Span(" " * (width - line_width(line)))]
+        return tuple(spans)
+
+    def landmarks() -> Landmarks:
+        own = [part.landmarks() for part in parts]
+        current = [each.current for each in own if each.current is not None]
+        highlighted = [each.highlighted for each in own if each.highlighted is not None]
+        return Landmarks(min(current, default=None), min(highlighted, default=None))
+
+    height = max((part.height for part in parts), default=0)
+    return Picture(width * len(parts), height, make, landmarks)
+
+
 def cells(text: str) -> int:
     """Return how many terminal cells `text` takes once it is clean: two for wide East Asian
     characters, none for combining marks."""

@@ -20,6 +20,7 @@ from tui.render.theme import tensor_style
 from tui.views._cells import cell_target
 
 BOXED_FROM = 116
+NARROWEST = 70  # below this width the picture scrolls
 _NAMES = 6  # names drawn for one tensor; how many more there are is said
 _ADDRESS = 14  # cells of `0x7f0000000080`
 
@@ -37,7 +38,7 @@ class Columns:
 
     @classmethod
     def within(cls, width: int, longest_name: int = 0) -> Columns:
-        """The columns for this width; below 70 they stay as they are and the picture scrolls.
+        """The columns for this width; below NARROWEST they stay as they are and the picture scrolls.
 
         Names get what they need before addresses are written out and bars get longer."""
         boxed = width >= BOXED_FROM

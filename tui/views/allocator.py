@@ -8,7 +8,14 @@ from typing import Any
 
 from engine.inspect.history.why import why_alive
 from engine.inspect.models._wording import bytes_text, pluralise
-from engine.inspect.models.allocator import Creator, Leak, LiveMemory, file_name, project
+from engine.inspect.models.allocator import (
+    Creator,
+    DeviceMemory,
+    Leak,
+    LiveMemory,
+    file_name,
+    project,
+)
 from engine.inspect.selection import LineSelection, StorageSelection, TensorSelection
 from tui.navigator import Navigator
 from tui.render import Glyphs, Picture, Target, fit
@@ -30,6 +37,7 @@ HELP = {
 }
 
 _LISTED = 6  # lines and names on a page of W
+_NARROWEST = 38  # columns for the graph of a device
 _LABEL = 10  # columns for the bytes at the left of the graph
 _FILLS = ("tensor0", "tensor1", "track")
 
@@ -39,6 +47,24 @@ class AllocatorOptions(ViewOptions):
     """`zoom`: how often the window was halved."""
 
     zoom: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """The position and size of a graph in cells, and its bytes by layer: of all storages, or of a device's."""
+
+    x: int
+    y: int  # of its first line
+    width: int
+    rows: int
+    layers: tuple[tuple[int, ...], ...]
+    peak_at: int
+    device: DeviceMemory | None = None
+
+    @property
+    def axis(self) -> int:
+        """The line below it, where moments are marked."""
+        return self.y + self.rows
 
 
 class AllocatorView(View):
@@ -58,18 +84,22 @@ class AllocatorView(View):
     def draw(self, model: LiveMemory, context: DrawContext) -> Picture:
         """The graph above, what leaks and who created what below."""
         width, glyphs = max(60, context.width), context.glyphs
-        rows = max(4, min(12, context.height // 3))
+        graphs = _graphs(model, width, max(4, min(12, context.height // 3)))
         listed = len(model.creators) + bool(model.hidden) + (0 if model.leaks else 2)
-        per_device = len(model.devices)
         leaks = [_leak(leak, width, glyphs) for leak in model.leaks]
         leak_rows = sum(len(lines) + 1 for lines in leaks)
-        grid = Grid(width, rows + 5 + per_device + leak_rows + listed, glyphs)
+        caption = graphs[-1].axis + 1
+        grid = Grid(width, caption + 3 + leak_rows + listed, glyphs)
         if model.peak_at < 0:
             grid.put(1, 0, "no storage has been created", "dim")
             return grid.picture()
         _title(grid, model)
-        _graph(grid, model, rows, glyphs)
-        y = _devices(grid, model, _marks(grid, model, rows + 1, glyphs))
+        for graph in graphs:
+            _draw_graph(grid, model, graph, glyphs)
+        measure = "height: most live bytes of a column"
+        zoom = zoom_caption(measure, model.first, model.last, model.end, glyphs)
+        grid.put(1, caption, zoom, "dim")
+        y = caption + 2
         for leak, lines in zip(model.leaks, leaks, strict=True):
             y = _draw_leak(grid, leak, lines, y)
         _list(grid, model, y, context)
@@ -157,14 +187,40 @@ def _title(grid: Grid, model: LiveMemory) -> None:
             grid.put(x, 0, f": {model.peak_code}", "text", target)
 
 
-def _graph(grid: Grid, model: LiveMemory, rows: int, glyphs: Glyphs) -> None:
-    """Columns from the line `rows` upwards: each layer on the one below it."""
-    highest, wide = max(1, model.highest), grid.width - _LABEL - 1
+def _graphs(model: LiveMemory, width: int, rows: int) -> list[_Graph]:
+    """The graph of all storages; if they are on several devices, one for each in columns."""
+    if not model.devices:
+        return [_Graph(0, 1, width - 1, rows, model.layers, model.peak_at)]
+    columns = min(len(model.devices), width // _NARROWEST)
+    bands = -(-len(model.devices) // columns)
+    rows = max(4, rows // bands)
+    graphs = []
+    for index, memory in enumerate(model.devices):
+        band, column = divmod(index, columns)
+        x, y = column * (width // columns), 2 + band * (rows + 3)
+        graphs.append(
+            _Graph(x, y, width // columns - 2, rows, memory.layers, memory.peak_at, memory)
+        )
+    return graphs
+
+
+def _draw_graph(grid: Grid, model: LiveMemory, graph: _Graph, glyphs: Glyphs) -> None:
+    """Columns from the axis upwards, each layer on the one below it; what they show above, the moments below."""
+    left, wide, rows = graph.x + _LABEL, graph.width - _LABEL, graph.rows
+    if memory := graph.device:
+        peak = Target(event=memory.peak_at)
+        x = grid.put(graph.x + 1, graph.y - 1, memory.device, "head") + 1
+        x = grid.put(x, graph.y - 1, bytes_text(memory.bytes), "number")
+        x = grid.put(x, graph.y - 1, f" on {pluralise(memory.count, 'storage')}", "dim")
+        text = f"{glyphs.dot} peak {bytes_text(memory.peak)}"
+        if x + 1 + len(text) <= graph.x + graph.width:  # the highest column says it, too
+            grid.put(x + 1, graph.y - 1, text, "dim", peak)
+    highest = max((sum(column) for column in zip(*graph.layers, strict=True)), default=0)
+    for label, y in ((bytes_text(highest), graph.y), ("0", graph.axis - 1)):
+        grid.put(graph.x, y, fit(label, _LABEL - 1, glyphs.ellipsis, align=">"), "dim")
     fills = (glyphs.full, glyphs.part, glyphs.empty)
-    for label, y in ((bytes_text(model.highest), 1), ("0", rows)):
-        grid.put(0, y, fit(label, _LABEL - 1, glyphs.ellipsis, align=">"), "dim")
-    columns = list(zip(*model.layers, strict=True))
-    for cell in range(wide):
+    columns = list(zip(*graph.layers, strict=True))
+    for cell in range(wide if highest else 0):
         low = cell * len(columns) // wide
         high = max(low + 1, (cell + 1) * len(columns) // wide)
         values = max(columns[low:high], key=sum)
@@ -182,32 +238,14 @@ def _graph(grid: Grid, model: LiveMemory, rows: int, glyphs: Glyphs) -> None:
                 layer -= 1
             part = eighths - row * 8
             sign = fills[layer] if part >= 8 else glyphs.levels[part]
-            grid.put(_LABEL + cell, rows - row, sign, _FILLS[layer], target)
-
-
-def _marks(grid: Grid, model: LiveMemory, y: int, glyphs: Glyphs) -> int:
-    wide = grid.width - _LABEL - 1
-
-    def mark(moment: int, sign: str, style: str) -> None:
+            grid.put(left + cell, graph.axis - 1 - row, sign, _FILLS[layer], target)
+    for moment, sign, style in (
+        (graph.peak_at, glyphs.mark, "warn"),
+        (model.moment, glyphs.arrow_up, "current"),
+    ):
         if model.first <= moment < model.last:
-            x = _LABEL + (moment - model.first) * wide // (model.last - model.first)
-            grid.put(x, y, sign, style, Target(event=moment))
-
-    mark(model.peak_at, glyphs.mark, "warn")
-    mark(model.moment, glyphs.arrow_up, "current")
-    measure = "height: most live bytes of a column"
-    grid.put(1, y + 1, zoom_caption(measure, model.first, model.last, model.end, glyphs), "dim")
-    return y + 3
-
-
-def _devices(grid: Grid, model: LiveMemory, y: int) -> int:
-    """A line for each device, if there are several."""
-    for row, memory in enumerate(model.devices, y):
-        x = grid.put(1, row, fit(memory.device, 10), "head") + 1
-        x = grid.put(x, row, bytes_text(memory.bytes), "number")
-        x = grid.put(x, row, f" live on {pluralise(memory.count, 'storage')}", "dim")
-        grid.put(x, row, f"; its peak {bytes_text(memory.peak)}", "dim")
-    return y + len(model.devices)
+            x = left + (moment - model.first) * wide // (model.last - model.first)
+            grid.put(x, graph.axis, sign, style, Target(event=moment))
 
 
 def _leak(leak: Leak, width: int, glyphs: Glyphs) -> list[tuple[str, str]]:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from engine.inspect.models._wording import bytes_text, pluralise
-from engine.inspect.models.memory import DeviceSection, FreedTensor, MemoryMap
+from engine.inspect.models.memory import Copies, DeviceSection, FreedTensor, MemoryMap
 from engine.inspect.selection import TensorSelection
-from tui.render import Glyphs, Picture, Span, Target, cut_apart, stack
+from tui.render import Glyphs, Picture, Span, Target, cut_apart, side_by_side, stack
 from tui.render.boxes import Grid
-from tui.views._memory_group import BarScale, Columns, Group
+from tui.views._memory_group import NARROWEST, BarScale, Columns, Group
 from tui.views._view import DrawContext, View
 
 HELP = {
@@ -25,11 +25,11 @@ HELP = {
     "Storage": "The owner of the bytes: size, who allocated them, how many holders keep them.",
     "bytes": "The address of the tensor's first element and the part of the storage it touches.",
     "+": "A distance in bytes from the start of the storage.",
-    "▸": "Points at: follow the wire from left to right. Wires that meet lead to the same thing. Below a device: "
-    "copies from the host to it.",
+    "▸": "Points at: follow the wire from left to right. Wires that meet lead to the same thing. Between devices: "
+    "copies from the host.",
     "◂": "Copies back to the host.",
     "pinned": "Copies with pinned memory, which the device reads and writes by itself.",
-    "opencl": "A device: its storages are below it. Those of the CPU come first.",
+    "opencl": "A device: its storages are below its name, next to those of the CPU if there is room.",
     "█": "Bytes that this tensor touches.",
     "▓": "A stretch of bytes that this tensor touches only in part.",
     "░": "Bytes of the storage that this tensor does not touch.",
@@ -56,15 +56,32 @@ class MemoryView(View):
             for tensor in storage.tensors
             for name in tensor.names
         )
-        columns = Columns.within(context.width, max(map(len, labels), default=0))
-        parts = [_head(model, columns, context.glyphs)]
-        bars = BarScale.of(model, columns)
+        devices = list(dict.fromkeys(storage.device for storage in model.storages))
+        count = max(1, len(devices))
+        in_columns = count > 1 and context.width // count >= NARROWEST
+        width = context.width // count if in_columns else context.width
+        columns = Columns.within(width, max(map(len, labels), default=0))
         names = _cut_names(labels, columns.names[1], context.glyphs.ellipsis)
-        sections = {section.device: section for section in model.devices}
-        for storage in model.storages:
-            if section := sections.pop(storage.device, None):
-                parts.append(_section(section, context.glyphs))
-            parts.append(Group(storage, columns, bars, context.glyphs, names).picture())
+        bars = BarScale.of(model, columns)
+        full_width = columns.width + (width * (count - 1) if in_columns else 0)
+        head = [_summary(model, columns, full_width, context.glyphs)]
+        if model.devices:
+            head.append(_devices(model.devices, context))
+        titles = _titles(columns, context.glyphs)
+        sections: list[Picture] = []
+        for device in devices:
+            section = [_heading(device)] if count > 1 else []
+            if in_columns or not sections:
+                section.append(titles)
+            section += [
+                Group(storage, columns, bars, context.glyphs, names).picture()
+                for storage in model.storages
+                if storage.device == device
+            ]
+            sections.append(stack(section))
+        parts = [*head, side_by_side(sections, width)] if in_columns else [*head, *sections]
+        if not sections:
+            parts.append(titles)
         if not model.storages:
             parts.append(Picture.of([[Span("  no tensor exists at this moment", "dim")]]))
         if model.hidden:
@@ -80,27 +97,54 @@ def _cut_names(names: tuple[str, ...], width: int, ellipsis: str) -> dict[str, s
     return cut_apart(names, width, ellipsis)
 
 
-def _section(section: DeviceSection, glyphs: Glyphs) -> Picture:
-    """The heading of a device, and under it what was copied between it and the host."""
-    counted = pluralise(section.storages, "storage")
-    lines: list[list[Span]] = [
-        [
-            Span(f" {section.device}", "head"),
-            Span(f"  {counted} with {bytes_text(section.bytes)}", "dim"),
-        ]
+def _heading(device: str) -> Picture:
+    return Picture.of([[Span(f" {device}", "head")]])
+
+
+def _devices(devices: Sequence[DeviceSection], context: DrawContext) -> Picture:
+    """The host at the left, each device at the right, and between them what was copied."""
+    glyphs, gap = context.glyphs, 9
+    host, others = devices[0], devices[1:]
+    room = min(50, (max(NARROWEST, context.width) - 2 - gap) // 2)
+    right = 1 + room + gap
+    copies = [
+        [(section.to_device, True), (section.to_host, False)]
+        if section.to_device.count or section.to_host.count
+        else []
+        for section in others
     ]
-    for copies, arrow, text in (
-        (section.to_device, glyphs.arrow, f"from the host to {section.device}"),
-        (section.to_host, glyphs.arrow_left, f"back to the host from {section.device}"),
-    ):
-        if copies.count:
-            pinned = f", {copies.pinned} with pinned memory" if copies.pinned else ", none pinned"
-            copied = f"  {pluralise(copies.count, 'copy', 'copies')}, {bytes_text(copies.bytes)}"
-            lines.append([Span(f"   {arrow} {text}", "name"), Span(copied + pinned, "number")])
-    return Picture.of([*lines, []])
+    heights = [3 + len(rows) for rows in copies]
+    grid = Grid(right + room, sum(heights) + 1, glyphs)
+    grid.box(1, 0, room, sum(heights))
+    _device(grid, host, 1, 0, room)
+    y = 0
+    for section, rows, height in zip(others, copies, heights, strict=True):
+        grid.box(right, y, room, height)
+        _device(grid, section, right, y, room)
+        for row, (copied, to_device) in enumerate(rows, y + 2):
+            if copied.count:
+                grid.across(room + 2, right - 2, row)
+                arrow = (right - 2, glyphs.arrow) if to_device else (room + 2, glyphs.arrow_left)
+                grid.put(arrow[0], row, arrow[1], "wire")
+            grid.put(right + 2, row, _copies_text(copied), "number", None, room - 4)
+        y += height
+    return grid.picture()
 
 
-def _head(model: MemoryMap, columns: Columns, glyphs: Glyphs) -> Picture:
+def _device(grid: Grid, section: DeviceSection, x: int, y: int, room: int) -> None:
+    grid.put(x + 2, y, f" {section.device} ", "head", None, room - 4)
+    counted = f"{pluralise(section.storages, 'storage')} with {bytes_text(section.bytes)}"
+    grid.put(x + 2, y + 1, counted, "number", None, room - 4)
+
+
+def _copies_text(copied: Copies) -> str:
+    if not copied.count:
+        return "no copies"
+    count = pluralise(copied.count, "copy", "copies")
+    return f"{count}, {bytes_text(copied.bytes)}, {copied.pinned} pinned"
+
+
+def _summary(model: MemoryMap, columns: Columns, width: int, glyphs: Glyphs) -> Picture:
     summary = [
         Span(f" {pluralise(model.tensors, 'tensor')}", "number"),
         Span(" on ", "dim"),
@@ -111,24 +155,27 @@ def _head(model: MemoryMap, columns: Columns, glyphs: Glyphs) -> Picture:
     if model.line:
         preposition = "in" if model.started else "before"
         summary += [Span(f", {preposition} line {model.line}: ", "dim"), Span(model.code, "text")]
-    grid = Grid(columns.width, 3 if columns.boxed else 4, glyphs)
+    grid = Grid(width, 2, glyphs)
     grid.spans(0, 0, summary)
-    grid.put(*_scale_note(model, columns), "dim")
+    note = _scale_note(model, columns)
+    grid.put(max(1, width - len(note)), 1, note, "dim")
+    return grid.picture()
+
+
+def _titles(columns: Columns, glyphs: Glyphs) -> Picture:
+    grid = Grid(columns.width, 1 if columns.boxed else 2, glyphs)
     names = ("names", "PyObject", "TensorImpl", "Storage", "bytes")
     at = (columns.names, columns.object, columns.tensor, columns.storage, columns.bytes)
     for title, (left, _) in zip(names, at, strict=True):
         inside = columns.boxed and title not in ("names", "bytes")
-        grid.put(left + inside, 2, title, "head")
+        grid.put(left + inside, 0, title, "head")
     return grid.picture()
 
 
-def _scale_note(model: MemoryMap, columns: Columns) -> tuple[int, int, str]:
-    """Position and text of the scale of all bars; no text if there is no bar."""
+def _scale_note(model: MemoryMap, columns: Columns) -> str:
+    """The scale of all bars; nothing if there is no bar."""
     bars = BarScale.of(model, columns)
-    if not model.storages or not bars.cell:
-        return 1, 1, ""
-    text = f"bars: {bytes_text(bars.cell)} a cell"
-    return max(1, columns.width - len(text)), 1, text
+    return f"bars: {bytes_text(bars.cell)} a cell" if model.storages and bars.cell else ""
 
 
 def _freed(freed: Sequence[FreedTensor], columns: Columns, glyphs: Glyphs) -> Picture:

@@ -72,6 +72,8 @@ class DeviceMemory:
     bytes: int
     count: int
     peak: int  # its own, which need not be at the peak of all
+    peak_at: int
+    layers: tuple[tuple[int, ...], ...]  # as those of all storages
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +98,6 @@ class LiveMemory:
     hidden: int  # creators that are not listed
     leaks: tuple[Leak, ...]
     devices: tuple[DeviceMemory, ...] = ()  # empty if all storages are in main memory
-
-    @property
-    def highest(self) -> int:
-        """The bytes of the highest column of the window."""
-        return max((sum(column) for column in zip(*self.layers, strict=True)), default=0)
 
 
 def project(history: History, moment: int, selection: Selection, zoom: int = 0) -> LiveMemory:
@@ -132,11 +129,13 @@ def project(history: History, moment: int, selection: Selection, zoom: int = 0) 
         creators=creators[:MOST],
         hidden=max(0, len(creators) - MOST),
         leaks=_leaks(history, moment),
-        devices=_devices(history, moment),
+        devices=_devices(history, moment, first, last, span),
     )
 
 
-def _devices(history: History, moment: int) -> tuple[DeviceMemory, ...]:
+def _devices(
+    history: History, moment: int, first: int, last: int, span: int
+) -> tuple[DeviceMemory, ...]:
     import numpy as np
 
     storages = history.tables.storages
@@ -147,10 +146,16 @@ def _devices(history: History, moment: int) -> tuple[DeviceMemory, ...]:
     rows = []
     for code in codes:
         own = alive[storages.device[alive] == code]
-        _, totals = _totals(history, np.flatnonzero(storages.device == code))
+        moments, totals = _series(history, -1, code)
+        peak = int(totals.argmax())
         rows.append(
             DeviceMemory(
-                device_name(code), int(storages.nbytes[own].sum()), len(own), int(totals.max())
+                device=device_name(code),
+                bytes=int(storages.nbytes[own].sum()),
+                count=len(own),
+                peak=int(totals[peak]),
+                peak_at=int(moments[peak]),
+                layers=_layers(history, first, last, span, code),
             )
         )
     return tuple(rows)
@@ -161,7 +166,7 @@ def _devices(history: History, moment: int) -> tuple[DeviceMemory, ...]:
 
 def highest(history: History) -> tuple[int, int]:
     """(moment, bytes) of the first moment with most live bytes; -1 without storages."""
-    moments, totals = _series(history, -1)
+    moments, totals = _series(history)
     if not len(moments):
         return -1, 0
     row = int(totals.argmax())
@@ -170,26 +175,20 @@ def highest(history: History) -> tuple[int, int]:
 
 def live_bytes(history: History) -> tuple[np.ndarray, np.ndarray]:
     """(moments at which live bytes change, live bytes from there on)."""
-    return _series(history, -1)
+    return _series(history)
 
 
-@per_history(max_entries=LAYERS + 2)
-def _series(history: History, layer: int) -> tuple[np.ndarray, np.ndarray]:
-    """(moments at which live bytes change, bytes from there on), of all storages (-1) or of a layer."""
+@per_history(max_entries=3 * (LAYERS + 2))
+def _series(history: History, layer: int = -1, device: int = -1) -> tuple[np.ndarray, np.ndarray]:
+    """(moments at which live bytes change, bytes from there on), of all storages (-1) or of a layer or device."""
     import numpy as np
 
     storages = history.tables.storages
     rows = np.arange(len(storages))
     if layer >= 0:
         rows = rows[_layer_of(history) == layer]
-    return _totals(history, rows)
-
-
-def _totals(history: History, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(moments at which the live bytes of these storages change, bytes from there on)."""
-    import numpy as np
-
-    storages = history.tables.storages
+    if device >= 0:
+        rows = rows[storages.device[rows] == device]
     sizes = storages.nbytes[rows]
     ended = storages.until[rows] < history.end
     moments = np.concatenate([storages.since[rows], storages.until[rows][ended]])
@@ -225,12 +224,14 @@ def _layer_of(history: History) -> np.ndarray:
     return layers[group]
 
 
-@per_history(max_entries=2)
-def _layers(history: History, first: int, last: int, span: int) -> tuple[tuple[int, ...], ...]:
-    """Per layer, its bytes at the moment of each column at which all are highest."""
+@per_history(max_entries=6)
+def _layers(
+    history: History, first: int, last: int, span: int, device: int = -1
+) -> tuple[tuple[int, ...], ...]:
+    """Per layer, its bytes (of a device) at the moment of each column at which all together are highest."""
     import numpy as np
 
-    moments, totals = _series(history, -1)
+    moments, totals = _series(history, -1, device)
     if not len(moments):
         return ()
     low = np.arange(first, last, span)
@@ -246,7 +247,7 @@ def _layers(history: History, first: int, last: int, span: int) -> tuple[tuple[i
                 best[column] = moments[row]
     layers = []
     for layer in range(LAYERS + 1):
-        moments_of, totals_of = _series(history, layer)
+        moments_of, totals_of = _series(history, layer, device)
         row = np.searchsorted(moments_of, best, "right") - 1
         level = np.append(totals_of, 0)[row]  # row -1: nothing yet
         layers.append(tuple(int(value) for value in level))
