@@ -70,7 +70,10 @@ template <class R, class... A>
 struct Partial<Op<R(A...)>> {
   template <auto& op, auto fits, auto kernel>
   static R run(KeySet keys, A... args) {
-    if (fits(args...)) return kernel(keys, args...);
+    return fits(args...) ? kernel(keys, args...) : on_cpu(op, args...);
+  }
+  // Once for each signature, not for each operator.
+  static R on_cpu(OperatorInfo& op, A... args) {
     Stack stack{to_value(args)...};
     cpu_fallback(op, Key::kOpenCL, stack);
     if constexpr (requires { typename std::tuple_size<R>::type; }) {
