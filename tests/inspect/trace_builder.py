@@ -260,7 +260,7 @@ class TraceBuilder:
         address, self._address = self._address, self._address + max(64, -(-nbytes // 64) * 64)
         codes = (ALLOCATORS.index(allocator), DEVICES.index(device))
         if allocator != "foreign":
-            self.emit("ALLOCATE", codes[0], address, nbytes, codes[1], 0)
+            self.emit("ALLOCATE", codes[0], address, nbytes, 0, 0)
         self.emit("STORAGE_NEW", number, address, nbytes, *codes)
         self.storages[number] = {
             "address": address,
@@ -284,8 +284,8 @@ class TraceBuilder:
         if fact["count"] == 0:
             self.emit("STORAGE_FREE", storage, fact["address"], fact["nbytes"])
             if fact["codes"][0]:
-                allocator, device = fact["codes"]
-                self.emit("FREE", allocator, fact["address"], fact["nbytes"], device, 0)
+                allocator = fact["codes"][0]
+                self.emit("FREE", allocator, fact["address"], fact["nbytes"], 0, 0)
         return number
 
     # Tensors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,23 @@ async def test_a_lesson_survives_what_an_exercise_does(home: Path) -> None:
         await until(pilot, lambda: screen.messages[0][1].startswith("Hint 1"))
     saved = json.loads((home / "data" / "lessons" / "progress.json").read_text(encoding="utf-8"))
     assert sum(state["done"] for state in saved["steps"][session.lesson.name].values()) == done
+
+
+async def test_a_check_that_a_newer_one_overtook_says_nothing(home: Path) -> None:
+    app = Underhood("lesson", lesson="1")
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, LessonScreen)
+        await until(pilot, lambda: screen.session is not None)
+        began, gate, shown = threading.Event(), threading.Event(), []
+        screen._in_thread(lambda: (began.set(), gate.wait(60)), shown.append)
+        await until(pilot, began.is_set)
+        screen._in_thread(lambda: "new", shown.append)
+        await until(pilot, lambda: shown)
+        gate.set()
+        for _ in range(20):
+            await pilot.pause(0.01)
+        assert shown == ["new"]
 
 
 async def test_the_playground_survives_what_a_line_does(home: Path) -> None:

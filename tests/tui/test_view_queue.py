@@ -161,3 +161,12 @@ def test_memory_has_a_column_for_each_device():
     assert [sum(map(max, memory.layers)) for memory in live.devices] == [24, 24]
     heading = view("allocator").draw(live, DrawContext(80, 24)).text().splitlines()[1]
     assert " ".join(heading.split()) == "cpu 24 bytes on 1 storage opencl 24 bytes on 1 storage"
+
+
+def test_sentences_and_searches_name_the_device():
+    recorded = history()
+    first = int(recorded.tables.commands.since[0])
+    assert recorded.event(first).sentence == "command 1 was enqueued on device opencl:0"
+    for text in ("device:opencl:0", "device:opencl"):
+        assert recorded.find(text, first) == int(recorded.tables.commands.since[1])
+    assert recorded.find("device:opencl:1", first) is None

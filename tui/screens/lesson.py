@@ -94,6 +94,7 @@ class LessonScreen(BaseScreen):
         self.lesson_name = lesson
         self.session: LessonSession | None = None
         self.messages: Messages = []
+        self._runs = 0  # of code: only the newest says what came of it
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
@@ -216,6 +217,8 @@ class LessonScreen(BaseScreen):
         """Do something that runs processes, then show what came of it, if we are still there."""
         session = self.session
         at = session.at if session else -1
+        self._runs += 1
+        number = self._runs
 
         def run() -> None:
             try:
@@ -226,6 +229,8 @@ class LessonScreen(BaseScreen):
 
         def back(came: Any) -> None:
             if session is None or session.at != at or not is_open(self):
+                return
+            if number != self._runs:  # the file was saved while it was checked
                 return
             if isinstance(came, Exception):
                 self._show_messages([("error", str(came) or type(came).__name__)])
