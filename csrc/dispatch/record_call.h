@@ -56,7 +56,7 @@ class CallRecord {
   void argument(double v) { put(3, std::bit_cast<int64_t>(v)); }
   void argument(DType v) { v == DType::kUndefined ? put(0) : put(8, static_cast<int64_t>(v)); }
   void argument(Device v) {
-    v == Device::kUndefined ? put(0) : put(9, static_cast<int64_t>(v.type));
+    v == Device::kUndefined ? put(0) : put(9, v.code());
   }
   void argument(MemoryFormat v) {
     v == MemoryFormat::kUndefined ? put(0) : put(2, static_cast<int64_t>(v));

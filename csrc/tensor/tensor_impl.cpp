@@ -232,7 +232,9 @@ void TensorImpl::announce(events::Kind kind) const {
   const bool is_coalesced = sparse_ && sparse_->is_coalesced;
   const int64_t layout = static_cast<int64_t>(dtype_) | static_cast<int64_t>(device().type) << 8 |
                          static_cast<int64_t>(wrapped_number_) << 16 |
-                         static_cast<int64_t>(is_coalesced) << 17 | recorded_bits(keys()) << 32;
+                         static_cast<int64_t>(is_coalesced) << 17 |
+                         static_cast<int64_t>(device().index + 1) << 24 |
+                         recorded_bits(keys()) << 32;
   events::emit_blob(kind, id_, storage_->id(), layout, layout_.offset, fields, (3 + 2 * rank) * 8);
 }
 

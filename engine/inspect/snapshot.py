@@ -82,7 +82,8 @@ def _described(handle: Any, wrapped: bool, storages: set[int], tensors: set[int]
     lib.uh_sizes(handle, sizes, rank)
     lib.uh_strides(handle, strides, rank)
     counter = int(lib.uh_counter_id(handle))
-    layout = int(lib.uh_dtype(handle)) | (int(lib.uh_device(handle)) & 0xFF) << 8
+    device = int(lib.uh_device(handle))
+    layout = int(lib.uh_dtype(handle)) | (device & 0xFF) << 8 | (device >> 8 & 0xFF) << 24
     layout |= int(lib.uh_is_wrapped_number(handle)) << 16 | int(lib.uh_key_set(handle)) << 32
     description = (counter, base, rank, *sizes, *strides)
     blob = struct.pack(f"<{len(description)}q", *description)

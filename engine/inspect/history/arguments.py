@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.inspect.events import DEVICES, coded, dtype_name
+from engine.inspect.events import device_name, dtype_name
 from engine.inspect.history.facts import Argument
 
 
@@ -70,7 +70,7 @@ def _decode_one(stream: Iterator[int], string: Callable[[int], str]) -> tuple[st
     if tag == 8:
         return "dtype", dtype_name(value)
     if tag == 9:
-        return "device", coded(DEVICES, value)
+        return "device", device_name(value)
     if tag == 10:
         return "floats", tuple(map(_double, _several(stream, value)))
     if tag == 11:

@@ -13,7 +13,6 @@ import numpy as np
 
 from engine.inspect.events import (
     ALLOCATORS,
-    DEVICES,
     FOREVER,
     HOLDERS,
     KEYS,
@@ -103,7 +102,7 @@ class Rows:
                 id=got["id"],
                 storage=got["storage"],
                 dtype=dtype_name(layout & 0xFF),
-                device=coded(DEVICES, layout >> 8 & 0xFF),
+                device=device_name(layout >> 8 & 0xFF | (layout >> 24 & 0xFF) << 8),
                 wrapped_number=bool(layout >> 16 & 1),
                 offset=got["offset"],
                 sizes=tuple(integers[3 : 3 + rank]),
@@ -132,7 +131,7 @@ class Rows:
 
     def _blocks(self, rows: Ints) -> list[BlockFact]:
         spelled = (
-            _spelled(got, allocator=ALLOCATORS, device=DEVICES) | {"reused": bool(got["reused"])}
+            _spelled(got, allocator=ALLOCATORS) | {"reused": bool(got["reused"])}
             for got in _rows(self.tables.blocks, rows)
         )
         return [BlockFact(**got) for got in spelled]

@@ -28,7 +28,6 @@ class BlockFact(Fact):
     allocator: str
     address: int
     bytes: int
-    device: str
     reused: bool
 
 

@@ -121,7 +121,6 @@ class Tables:
             allocator=new["allocator"],
             address=new["address"],
             bytes=new["bytes"],
-            device=new["device"],
             reused=new["reused"],
         )
 

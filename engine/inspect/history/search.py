@@ -162,9 +162,8 @@ class Search:
                 key, self._strings(lambda text: value in (text, parameter_path(text)))
             )
         if key in CODES:
-            predicate = value.lower()
-            codes = [code for code, name in enumerate(CODES[key]) if name.lower() == predicate]
-            return self._with_values(key, codes)
+            name = value.lower()
+            return self._with_codes(key, lambda text: name in (text, text.split(":")[0]))
         number = _number(value)
         return self._with_values(key, [] if number is None else [number])
 
@@ -189,6 +188,23 @@ class Search:
                 numbers = self.history.tables.numbers(kind.name)
                 mask[numbers] = self._is_in(kind, field, numbers, values)
         return mask
+
+    def _with_codes(self, field: str, predicate: Callable[[str], bool]) -> Mask:
+        """The events whose field holds a code whose name is like this: of `opencl`, also `opencl:1`."""
+        mask = np.zeros(len(self.events), bool)
+        for kind in KINDS.values():
+            if field in kind.fields:
+                numbers = self.history.tables.numbers(kind.name)
+                codes = self._codes(kind, field, numbers, predicate)
+                mask[numbers] = self._is_in(kind, field, numbers, codes)
+        return mask
+
+    def _codes(
+        self, kind: Kind, field: str, numbers: np.ndarray, predicate: Callable[[str], bool]
+    ) -> list[int]:
+        """The codes of a field, of those that these events have, whose names are like this."""
+        codes = np.unique(self._column(kind, field, numbers)).tolist()
+        return [code for code in codes if predicate(CODES[field](code).lower())]
 
     def _column(self, kind: Kind, field: str, numbers: np.ndarray) -> np.ndarray:
         column: np.ndarray = self.events[record_field(kind, field)][numbers]
@@ -240,7 +256,7 @@ class Search:
             elif field == "position":  # the sentence has special words for the JIT's holders
                 could |= self._column(kind, "holder_kind", numbers) >= HOLDERS.index(HOLDS[0])
             elif field in CODES:
-                values = [i for i, name in enumerate(CODES[field]) if fragment in name.lower()]
+                values = self._codes(kind, field, numbers, lambda text: fragment in text)
             elif field in NODES:
                 tensors = self._named(lambda text: fragment in text.lower())
                 values = self.history.autograd.named(strings, tensors)

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from string import Formatter
 from typing import TYPE_CHECKING
 
-from engine.inspect.events import ALLOCATORS, DEVICES, HOLDERS, KEYS, coded, short_op
+from engine.inspect.events import ALLOCATORS, HOLDERS, KEYS, coded, device_name, short_op
 from engine.inspect.history.arguments import show_argument
 from engine.inspect.history.autograd import descriptions as autograd_descriptions
 from engine.inspect.history.autograd.descriptions import GRADIENTS, NODES, reworded
@@ -98,14 +98,14 @@ def _holder(history: History, m: int, kind: int, holder: int) -> str:
     return tensor_words(history, m, holder) if name in _TENSORS else str(holder)
 
 
-CODES: dict[str, tuple[str, ...]] = {
-    "allocator": ALLOCATORS,
-    "device": DEVICES,
-    "holder_kind": tuple(name.lower() for name in HOLDERS),
-    "key": KEYS,
-    "stream": ("stdin", "stdout", "stderr"),
+CODES: dict[str, Callable[[int], str]] = {
+    "allocator": lambda code: coded(ALLOCATORS, code),
+    "device": device_name,
+    "holder_kind": lambda code: coded(HOLDERS, code).lower(),
+    "key": lambda code: coded(KEYS, code),
+    "stream": lambda code: coded(("stdin", "stdout", "stderr"), code),
 }
-"""Fields that hold a small code, and its names."""
+"""Fields that hold a code, and how it is spelled."""
 
 TENSORS = ("tensor", "base", "first", "second", "third", *GRADIENTS)
 STRINGS = ("op", "kernel", "loop", "isa", "function", "name", "type", "file", "id")
@@ -131,8 +131,8 @@ def _gradient(history: History, m: int, tensor: int) -> str:
     return tensor_words(history, m, tensor) if tensor else "None"
 
 
-def _code(names: tuple[str, ...]) -> Spelled:
-    return lambda history, m, code: coded(names, code)
+def _code(name: Callable[[int], str]) -> Spelled:
+    return lambda history, m, code: name(code)
 
 
 def _string(history: History, m: int, number: int) -> str:
@@ -144,7 +144,7 @@ _SPELLED: dict[str, Spelled] = {
     **dict.fromkeys(TENSORS, tensor_words),
     **dict.fromkeys(GRADIENTS, _gradient),
     **dict.fromkeys(NODES, lambda history, m, node: history.autograd.describe_node(node, m)),
-    **{field: _code(names) for field, names in CODES.items()},
+    **{field: _code(name) for field, name in CODES.items()},
     "op": lambda history, m, op: short_op(history.string(op)),
     "name": lambda history, m, number: parameter_path(history.string(number)),
     "file": lambda history, m, file: PurePath(history.source(file)[0]).name or str(file),
