@@ -328,7 +328,7 @@ class Navigator:
         if name != self.view:
             self._suit_grain(view(name))
         self.view = name
-        return ""
+        return view(name).opened(self)
 
     def _suit_grain(self, coming: View) -> None:
         """Set the grain that a view declares (an instruction, a rewrite), until another is chosen or another
@@ -416,8 +416,9 @@ class Navigator:
         later = [each for each in alive if each > self.selection.tensor]
         earlier = [each for each in alive if each < self.selection.tensor]
         row = (later or alive)[0] if direction > 0 else (earlier or alive)[-1]
+        self.selection = replace(self.selection, line=None, call=None)  # of the tensor before
         self.select(Target(TensorSelection(row)))
-        return (
+        return self.active_view.opened(self) or (
             f"tensor {self.history.label(row, self.moment)}: {alive.index(row) + 1} of {len(alive)}"
         )
 

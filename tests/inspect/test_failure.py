@@ -34,6 +34,13 @@ PROGRAMS = {
         "on line 5 of program.py (`s.backward()`) freed the saved tensors of its graph\nnode 1 (MulBackward0) "
         "was made before that",
     ),
+    "freed, not by grad": (
+        "x = torch.ones(2, requires_grad=True)\nf = x.exp()\ntorch.autograd.grad(f.sum(), x, create_graph=True)\n"
+        "f.sum().backward()\nf.mean().backward()",
+        7,
+        "freed by an earlier backward pass",
+        "on line 6 of program.py (`f.sum().backward()`) freed the saved tensors of its graph",
+    ),
     "no graph": (
         "x = torch.ones(2)\nloss = x.sum()\nloss.backward()",
         5,

@@ -67,6 +67,20 @@ def test_live_bytes_add_up_at_every_moment() -> None:
     assert max(map(sum, zip(*model.layers, strict=True))) == model.peak
 
 
+def test_the_device_meta_takes_no_memory() -> None:
+    b = TraceBuilder()
+    b.frame("<module>")
+    b.line(1)
+    b.tensor((100,), values=range(100))
+    for _ in range(5):
+        b.tensor((1000,), device="meta")
+    history = b.history()
+    model = project(history, history.end - 1, Selection())
+    assert (model.live_bytes, model.live_count, model.peak) == (400, 1, 400)
+    assert not model.devices
+    assert [creator.peak_bytes for creator in model.creators] == [400]
+
+
 def test_the_peak_names_its_line_and_what_was_alive_by_creator() -> None:
     model = project(loop(keep=True), 3, Selection())
     assert (model.peak_line, model.peak_code) == (5, "loss = model(x)")

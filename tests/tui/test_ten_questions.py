@@ -85,6 +85,18 @@ QUESTIONS = [
         "a a 9",
         ("mean[0] = mean[0] / 6", "div_(mean, 6) call", "line 30"),
     ),
+    (
+        "where did this value come from?",
+        "rnn_state",
+        "a a 9",
+        ("_fused_sgd_", "it writes into its arguments", "line 22"),
+    ),
+    (
+        "where did this compiled value come from?",
+        "scripted_gate",
+        "ctrl+up 9",
+        ("hidden = sigmoid(%hidden.2 + %scale.1) * %5, computed by FusionGroup_1",),
+    ),
 ]
 
 

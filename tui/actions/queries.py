@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.inspect.history.facts import Holder
+from engine.inspect.history.facts import Holder, WriteFact
 from engine.inspect.history.failure import Failure, failure_at
 from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
 from engine.inspect.history.why_failed import why_failed
@@ -36,7 +36,7 @@ def who_wrote(nav: Navigator) -> str:
         return "select a cell, a tensor or a storage first"
     # on a write already: query the previous one
     again = history.event(nav.moment).kind == "WRITE"
-    write = history.last_write(storage, -1 if extent is None else extent, nav.moment - again)
+    write = last_write(nav, nav.moment - again)
     if write is None:
         part = f"this part of storage {storage}" if extent else f"storage {storage}"
         return f"nothing wrote to {part} before event {nav.moment:,}"
@@ -51,6 +51,15 @@ def who_wrote(nav: Navigator) -> str:
     location = f" on line {line.line}" if line else ""
     by = writer(history, write)
     return f"written by {by}{location}; w: previous write; Backspace: back"
+
+
+def last_write(nav: Navigator, moment: int | None = None) -> WriteFact | None:
+    """The newest write to the selection up to a moment (None: the current one)."""
+    storage, extent = pointed_at(nav)
+    if not storage:
+        return None
+    moment = nav.moment if moment is None else moment
+    return nav.history.last_write(storage, -1 if extent is None else extent, moment)
 
 
 def pointed_at(nav: Navigator) -> tuple[int, Extent | None]:

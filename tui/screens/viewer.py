@@ -411,8 +411,7 @@ class Viewer(Finding):
 
         name = next((each.name for each in views().values() if key == each.key), "")
         if self.nav is not None and name:
-            self.nav.show_view(name)
-            self.show()
+            self.show(self.nav.show_view(name))
             self.main.focus()
 
     def action_next_pane(self) -> None:

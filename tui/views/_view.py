@@ -133,6 +133,10 @@ class View:
 
     # What keys do in this view
 
+    def opened(self, nav: Navigator) -> str:
+        """This view became the active one, or another tensor was selected in it. Returns a sentence, or ""."""
+        return ""
+
     def change(self, nav: Navigator, **options: Any) -> None:
         """Set options of this view."""
         nav.options[self.name] = replace(nav.options_of(self.name), **options)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from engine.inspect.models._grid import GridCell
 from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.microscope import MicroscopeModel, TableRow, cell_name
-from engine.inspect.selection import Selection, TensorSelection
+from engine.inspect.selection import CallSelection, Selection, TensorSelection
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
 from tui.views._cells import cell_target, facts, numbers_text, padded, wrapped
 from tui.views._table import slice_lines, table_width, window
 from tui.views._view import DrawContext, View
+
+if TYPE_CHECKING:
+    from tui.navigator import Navigator
 
 HELP = {
     "out": "The result of the call. Move over its cells to see how each is computed.",
@@ -47,6 +52,26 @@ class MicroscopeView(View):
     title = "Microscope"
     help = HELP
 
+    def opened(self, nav: Navigator) -> str:
+        """With a tensor selected: show what its value was computed from. A fused kernel has its own view."""
+        from tui.actions.queries import last_write
+
+        write = last_write(nav)
+        if write is None or nav.selection.call is not None or nav.history.calls_at(nav.moment):
+            return ""
+        if write.call:
+            nav.selection = replace(nav.selection, call=CallSelection(write.call))
+            return ""
+        label = nav.history.label(nav.selection.tensor, nav.moment)
+        if (launched := nav.history.jit.fused.launch_of(write.tensor, write.moment)) is None:
+            return f"{label} was made from numbers: no operator computed it"
+        kernel, launch = launched
+        formula = kernel.formula(launch.outputs.index(write.tensor))
+        nav.remember()
+        nav.move(launch.moment)
+        nav.show_view("fused")
+        return f"{label} = {formula}, computed by {kernel.name}; Backspace: back"
+
     def draw(self, model: MicroscopeModel, context: DrawContext) -> Picture:
         """The formula, then the tables side by side, then every feeding cell with its address."""
         width, glyphs = context.width, context.glyphs
@@ -72,14 +97,17 @@ class MicroscopeView(View):
 
 
 def _head(model: MicroscopeModel, context: DrawContext) -> Line:
-    location = f"  line {model.line}" if model.line else ""
+    ellipsis = context.glyphs.ellipsis
+    call = f"  call {model.call}" + (f"  line {model.line}" if model.line else "")
+    later = "  not yet returned: the result is from later" if model.running else ""
+    room = max(12, context.width - cells(f"{model.name}  {call}{later}") - 1)
     pairs = [
         (model.name, "op"),
-        (f"  {model.text}", "text"),
-        (f"  call {model.call}{location}", "dim"),
-        ("  not yet returned: the result is from later" if model.running else "", "warn"),
+        (f"  {cut(model.text, room, ellipsis)}", "text"),
+        (call, "dim"),
+        (later, "warn"),
     ]
-    return facts(pairs, context.width, context.glyphs.ellipsis)
+    return facts(pairs, context.width, ellipsis)
 
 
 def _formula(model: MicroscopeModel, context: DrawContext) -> list[Line]:

@@ -85,23 +85,26 @@ def _in_place(history: History, failure: Failure) -> Answer:
 
 
 def _freed(history: History, failure: Failure) -> Answer:
-    runs, line = history.autograd.tables.runs, history.line_at(failure.moment)
-    rows = range(runs.started_by(line.since if line else failure.moment))
-    earlier = [int(runs.since[row]) for row in rows[-2:]]
-    facts = [
-        f"the backward pass at event {moment:,}{location(history, moment)} freed the saved tensors of its graph"
-        for moment in earlier
-    ]
-    run = history.autograd.run_at(failure.moment)
+    autograd = history.autograd
+    run = autograd.run_at(failure.moment)
     nodes = run.running(min(failure.moment, run.until - 1)).tolist() if run is not None else []
+    facts = []
     for node in nodes:
-        since = history.autograd.since(node)
-        if earlier and since < earlier[-1]:
-            described = f"node {history.autograd.describe_node(node)}"
-            facts.append(
-                f"{described} was made before that, at event {since:,}{location(history, since)}; "
-                "the new graph leads to it"
-            )
+        saves = autograd.tables.saves
+        released = saves.until[saves.where("node", node)]
+        released = released[released <= failure.moment]
+        earlier = autograd.run_at(int(released[-1])) if len(released) else None
+        if earlier is None:
+            continue
+        facts.append(
+            f"the backward pass at event {earlier.since:,}{location(history, earlier.since)} freed the saved "
+            "tensors of its graph"
+        )
+        since = autograd.since(node)
+        facts.append(
+            f"node {autograd.describe_node(node)} was made before that, at event {since:,}"
+            f"{location(history, since)}; the new graph leads to it"
+        )
     remedy = (
         "Compute the loss again before each backward(); retain_graph=True keeps the saved tensors for "
         "one more pass; a result of an earlier step needs detach()."

@@ -41,12 +41,17 @@ def pluralise(count: int, singular: str, more: str = "") -> str:
 
 
 def writer(history: History, write: Any) -> str:
-    """Describe a write's author: an operator, the creation of the tensor, or another owner of the
-    memory."""
+    """Describe a write's author: an operator, a fused kernel, the creation of the tensor, or another owner of
+    the memory."""
     call = history.call(write.call) if write.call else None
     if call is not None:
         return f"operator {call.op}"
-    return "something outside the engine" if write.foreign else "the creation of the tensor"
+    if write.foreign:
+        return "something outside the engine"
+    launched = history.jit.fused.launch_of(write.tensor, write.moment)
+    return (
+        "the creation of the tensor" if launched is None else f"the fused kernel {launched[0].name}"
+    )
 
 
 def immortal(refcount: int, python: tuple[int, ...] = (3, 12)) -> bool:

@@ -111,7 +111,7 @@ def project(history: History, moment: int, selection: Selection, zoom: int = 0) 
     span = max(1, -(-(last - first) // COLUMNS))
     creators = _creators(history, moment, peak_at)
     line = history.line_at(peak_at) if peak_at >= 0 else None
-    alive = storages.at(moment)
+    alive = _alive(history, moment)
     return LiveMemory(
         moment=moment,
         end=end,
@@ -139,10 +139,10 @@ def _devices(
     import numpy as np
 
     storages = history.tables.storages
-    codes = np.unique(storages.device).tolist()
-    if codes == [0]:
+    codes = np.unique(storages.device[_in_memory(history)]).tolist()
+    if codes in ([], [0]):
         return ()
-    alive = storages.at(moment)
+    alive = _alive(history, moment)
     rows = []
     for code in codes:
         own = alive[storages.device[alive] == code]
@@ -162,6 +162,21 @@ def _devices(
 
 
 # Live bytes
+
+
+@per_history(max_entries=1)
+def _in_memory(history: History) -> np.ndarray:
+    """Mark the storages that have memory. One on the device meta, as the compiler makes them, has a size only."""
+    import numpy as np
+
+    devices = history.tables.storages.device
+    real = [code for code in np.unique(devices).tolist() if device_name(code) != "meta"]
+    return np.isin(devices, real)
+
+
+def _alive(history: History, m: int) -> np.ndarray:
+    rows: np.ndarray = history.tables.storages.at(m)
+    return rows[_in_memory(history)[rows]]
 
 
 def highest(history: History) -> tuple[int, int]:
@@ -189,6 +204,7 @@ def _series(history: History, layer: int = -1, device: int = -1) -> tuple[np.nda
         rows = rows[_layer_of(history) == layer]
     if device >= 0:
         rows = rows[storages.device[rows] == device]
+    rows = rows[_in_memory(history)[rows]]
     sizes = storages.nbytes[rows]
     ended = storages.until[rows] < history.end
     moments = np.concatenate([storages.since[rows], storages.until[rows][ended]])
@@ -216,7 +232,7 @@ def _layer_of(history: History) -> np.ndarray:
 
     storages, (group, _, lines) = history.tables.storages, _creator_lines(history)
     peak_at, _ = highest(history)
-    at_peak = storages.at(peak_at)
+    at_peak = _alive(history, peak_at)
     sizes = np.bincount(group[at_peak], storages.nbytes[at_peak], minlength=len(lines))
     layers = np.full(len(lines), LAYERS)
     for layer, index in enumerate(np.argsort(-sizes, kind="stable")[:LAYERS]):
@@ -264,7 +280,7 @@ def _creators(history: History, moment: int, peak_at: int) -> tuple[Creator, ...
     if peak_at < 0:
         return ()
     storages, (group, files, lines) = history.tables.storages, _creator_lines(history)
-    at_peak, current = storages.at(peak_at), storages.at(moment)
+    at_peak, current = _alive(history, peak_at), _alive(history, moment)
     peak_bytes = np.bincount(group[at_peak], storages.nbytes[at_peak], minlength=len(lines))
     peak_count = np.bincount(group[at_peak], minlength=len(lines))
     now_bytes = np.bincount(group[current], storages.nbytes[current], minlength=len(lines))
@@ -320,7 +336,7 @@ def _leaks(history: History, moment: int) -> tuple[Leak, ...]:
     import numpy as np
 
     storages = history.tables.storages
-    alive = storages.at(moment)
+    alive = _alive(history, moment)
     alive = alive[~np.isin(storages.id[alive], _parameters(history, moment))]
     group = _creator_lines(history)[0][alive]
     loops: dict[tuple[int, int, int], list[int]] = {}

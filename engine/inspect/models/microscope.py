@@ -242,7 +242,9 @@ def project(history: History, moment: int, selection: Selection) -> MicroscopeMo
     if call.error:
         return MicroscopeModel(**head, why=f"The call failed: {call.error}")
     if not outs:
-        why = "No tensor came out of this call."
+        why = "No tensor came out of this call"
+        in_place = full_name(call.schema).partition(".")[0].endswith("_")
+        why += ": it writes into its arguments." if in_place else "."
         return MicroscopeModel(**head, why=why, **_tables(bench, {}))
     selected = selection.tensor if selection.tensor in outs else outs[0]
     out = history.tensor(selected, bench.until)

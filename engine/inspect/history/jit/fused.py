@@ -20,6 +20,8 @@ NUMBERS = ("int", "float", "bool", "complex", "number", "Scalar")
 """Types of inputs that are numbers; all others are tensors."""
 CONVERSION = "aten::_to_copy"
 _CONVERSIONS = (CONVERSION, "aten::to", "aten::type_as")
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_NEAR = 8  # launches before and after the write of a tensor that are searched for its own
 _LOOKED_BACK = 200  # events before a launch that are searched for the last one of its thread
 
 
@@ -66,6 +68,32 @@ class Kernel:
     @cached_property
     def match(self) -> Match:
         return Match(self.subgraph, self.outputs)
+
+    def formula(self, output: int) -> str:
+        """Write an output as an expression of the group's inputs: `(%x.1 * 2.0) + %y`."""
+        if output >= len(self.outputs):
+            return ""
+        text = self._expression(self.outputs[output]["tree"])
+        reduced = self.outputs[output].get("reduce")
+        return f"{reduced}({_bare(text)})" if reduced else _bare(text)
+
+    def _expression(self, tree: Json) -> str:
+        if "step" not in tree:
+            leaf = str(tree["leaf"])
+            value = self.match.leaves.get(leaf, 0)
+            known = self.subgraph.values if self.subgraph is not None else {}
+            return f"%{known[value]['name']}" if value in known else leaf
+        recorded = self.match.trees[tree["step"]]
+        operands = [self._expression(each) for each in recorded["operands"]]
+        name = str(recorded["op"]).removeprefix("aten::").partition(".")[0]
+        if name in _INFIX and len(operands) == 2:
+            return f"({operands[0]} {_INFIX[name]} {operands[1]})"
+        return f"{name}({', '.join(map(_bare, operands))})"
+
+
+def _bare(text: str) -> str:
+    """An expression without the parentheses around all of it."""
+    return text[1:-1] if text.startswith("(") else text
 
 
 def _holder(jit: Jit, expected: int, moment: int) -> tuple[int, int, str, IrGraph | None]:
@@ -209,6 +237,17 @@ class Fused:
             rows = self._jit.tables.launches.where("kernel", kernel)
             self._launches[kernel] = tuple(self._launch(int(row)) for row in rows)
         return self._launches[kernel]
+
+    def launch_of(self, tensor: int, moment: int) -> tuple[Kernel, Launch] | None:
+        """The launch that computed a tensor; it is near the moment at which the tensor was written."""
+        table = self._jit.tables.launches
+        middle = int(table.since.searchsorted(moment))
+        for row in range(max(0, middle - _NEAR), min(middle + _NEAR, len(table))):
+            launch = self._launch(row)
+            if tensor in launch.outputs:
+                kernel = self.kernel(int(table.kernel[row]), launch.moment)
+                return None if kernel is None else (kernel, launch)
+        return None
 
     def _launch(self, row: int) -> Launch:
         table = self._jit.tables.launches
