@@ -170,7 +170,9 @@ def _in_memory(history: History) -> np.ndarray:
     import numpy as np
 
     devices = history.tables.storages.device
-    real = [code for code in np.unique(devices).tolist() if not device_name(code).startswith("meta")]
+    real = [
+        code for code in np.unique(devices).tolist() if not device_name(code).startswith("meta")
+    ]
     return np.isin(devices, real)
 
 
