@@ -87,15 +87,15 @@ async def test_a_check_that_a_newer_one_overtook_says_nothing(home: Path) -> Non
         screen = app.screen
         assert isinstance(screen, LessonScreen)
         await until(pilot, lambda: screen.session is not None)
-        began, gate, shown = threading.Event(), threading.Event(), []
-        screen._in_thread(lambda: (began.set(), gate.wait(60)), shown.append)
+        began, gate, verdicts = threading.Event(), threading.Event(), []
+        screen._in_thread(lambda: (began.set(), gate.wait(60)), verdicts.append)
         await until(pilot, began.is_set)
-        screen._in_thread(lambda: "new", shown.append)
-        await until(pilot, lambda: shown)
+        screen._in_thread(lambda: "new", verdicts.append)
+        await until(pilot, lambda: verdicts)
         gate.set()
         for _ in range(20):
             await pilot.pause(0.01)
-        assert shown == ["new"]
+        assert verdicts == ["new"]
 
 
 async def test_the_playground_survives_what_a_line_does(home: Path) -> None:
