@@ -4,6 +4,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "dispatch/call_traced.h"
+
 namespace uh {
 
 BarrierCalls g_barrier;
@@ -19,6 +21,13 @@ std::unordered_map<std::string, OperatorInfo*>& table() {
 uint64_t g_generation = 0;
 
 }  // namespace
+
+void call_traced(OperatorInfo& op, Stack& stack) {
+  const Without<Key::kTracer> below;
+  const Stack arguments = stack;
+  op.call_boxed(stack);
+  g_tracer(op, arguments, stack);
+}
 
 void OperatorInfo::enter_kernel(Key key, void* kernel, const char* name) {
   table_[static_cast<size_t>(key)] = kernel;

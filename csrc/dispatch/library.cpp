@@ -5,6 +5,8 @@
 #include <set>
 #include <span>
 
+#include "dispatch/call_traced.h"
+
 namespace uh {
 namespace {
 
@@ -421,13 +423,7 @@ void BoxedOperator::run_below_barrier(KeySet keys, Stack& stack) {
 
 void BoxedOperator::call_boxed(Stack& stack) {
   check_arguments(stack);
-  if ((t_state.included - t_state.excluded).has(Key::kTracer)) {
-    const Without<Key::kTracer> below;
-    const Stack arguments = stack;
-    call_boxed(stack);
-    g_tracer(*this, arguments, stack);
-    return;
-  }
+  if ((t_state.included - t_state.excluded).has(Key::kTracer)) return call_traced(*this, stack);
   const KeySet keys = (keys_of_stack(stack) | t_state.included) - t_state.excluded;
   const bool barrier =
       keys.has(Key::kAutograd) && differentiation_ == Differentiation::kMissing && !retired_;

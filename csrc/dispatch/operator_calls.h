@@ -6,6 +6,7 @@
 
 #include <type_traits>
 
+#include "dispatch/call_traced.h"
 #include "dispatch/operator.h"
 
 namespace uh {
@@ -42,22 +43,6 @@ void push_result(Stack& stack, T&& value) {
 template <class... T>
 void push_result(Stack& stack, std::tuple<T...>&& values) {
   std::apply([&](auto&&... v) { (stack.emplace_back(std::move(v)), ...); }, std::move(values));
-}
-
-template <class R, class... A>
-[[gnu::cold]] R Op<R(A...)>::traced(A... args) const {
-  const Without<Key::kTracer> below;
-  const Stack arguments{to_value(args)...};
-  Stack results;
-  if constexpr (std::is_void_v<R>) {
-    (*this)(args...);
-    g_tracer(*this, arguments, results);
-  } else {
-    R result = (*this)(args...);
-    push_result(results, R(result));
-    g_tracer(*this, arguments, results);
-    return result;
-  }
 }
 
 template <class R, class... A>
@@ -115,6 +100,13 @@ std::tuple<T...> pop_results(Stack& stack, std::type_identity<std::tuple<T...>>)
   return [&]<size_t... I>(std::index_sequence<I...>) {
     return std::tuple<T...>(from_value<T>(stack[stack.size() - sizeof...(T) + I])...);
   }(std::index_sequence_for<T...>{});
+}
+
+template <class R, class... A>
+[[gnu::cold]] R Op<R(A...)>::traced(A... args) const {
+  Stack stack{to_value(args)...};
+  call_traced(const_cast<Op&>(*this), stack);  // every operator is a mutable global
+  if constexpr (!std::is_void_v<R>) return pop_results(stack, std::type_identity<R>{});
 }
 
 template <class R, class... A>
