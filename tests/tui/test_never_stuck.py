@@ -45,6 +45,13 @@ async def test_a_resized_terminal_keeps_the_focus(
         assert viewer.nav.view == "values"
 
 
+async def test_an_enter_typed_before_the_start_ends_a_prompt(tmp_path: Path) -> None:
+    """The shell's terminal turns it into a line feed."""
+    async with exploring(saved(tmp_path), (120, 40)) as pilot:
+        await pilot.press("g", "1", "7", "ctrl+j")
+        assert pilot.app.screen.query_one(Viewer).nav.moment == 17
+
+
 async def test_escape_takes_back_one_thing_at_a_time(tmp_path: Path) -> None:
     async with exploring(saved(tmp_path), (120, 40), view="memory") as pilot:
         viewer = pilot.app.screen.query_one(Viewer)

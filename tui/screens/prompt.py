@@ -38,11 +38,14 @@ class PromptScreen(ModalScreen[str | None]):
         self.past.add(event.value)
         self.dismiss(event.value)
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         box = self.query_one(Input)
         if event.key in ("escape", "ctrl+c"):
             event.stop()
             self.dismiss(None)
+        elif event.key == "ctrl+j":  # Enter, typed before the explorer had the terminal
+            event.stop()
+            await box.action_submit()
         elif event.key in ("up", "down"):
             event.stop()
             box.value = self.past.move(-1 if event.key == "up" else 1, box.value)
