@@ -5,6 +5,7 @@ programs run as Python.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -55,7 +56,11 @@ def sym_not(a: Any) -> bool:
 
 
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
-    """Return `t` if `b` is true, else `f`."""
+    """Return `t` if `b` is true, else `f`. Raises: AssertionError unless `b` is a bool and both have one type."""
+    if not isinstance(b, bool):
+        raise AssertionError(f"expected a bool, got {type(b)}")
+    if type(t) is not type(f):
+        raise AssertionError(f"type mismatch: {type(t)} vs {type(f)}")
     return t if b else f
 
 
@@ -64,8 +69,14 @@ def sym_sqrt(a: Any) -> float:
     return math.sqrt(a)
 
 
-def sym_sum(args: Sequence[Any]) -> Any:
-    """Return the sum of the numbers."""
+def sym_sum(*args: Any) -> Any:
+    """Return the sum of the numbers, which are arguments or the items of the only one.
+
+    >>> sym_sum([1, 2]), sym_sum(1, 2)
+    (3, 3)
+    """
+    if len(args) == 1 and isinstance(args[0], (list, tuple)):
+        args = tuple(args[0])
     return sum(args)
 
 
@@ -75,12 +86,20 @@ def sym_max(a: Any, b: Any) -> Any:
     >>> sym_max(1, 2), sym_max(3, 2.0)
     (2, 3.0)
     """
+    _check_numbers(a, b)
     return _common(max(a, b), a, b)
 
 
 def sym_min(a: Any, b: Any) -> Any:
     """Return the smaller number; a float if one of them is."""
+    _check_numbers(a, b)
     return _common(min(a, b), a, b)
+
+
+def _check_numbers(*values: Any) -> None:
+    for value in values:
+        if not isinstance(value, (int, float, numbers.Integral, numbers.Real)):
+            raise AssertionError(f"expected an int or a float, got {type(value)}")
 
 
 def _common(result: Any, a: Any, b: Any) -> Any:
@@ -101,7 +120,9 @@ def cond(
     >>> cond(engine.tensor(True), engine.sin, engine.cos, (engine.zeros(1),))
     tensor([0.])
     """
-    if not isinstance(pred, (bool, Tensor)):
+    if isinstance(pred, (bool, int, float)):
+        return true_fn(*operands) if pred else false_fn(*operands)
+    if not isinstance(pred, Tensor):
         raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
     if isinstance(pred, Tensor) and pred.numel() != 1:
         raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from engine._generated import ops
 from engine._native import lib
 from engine._native.errors import raise_last
+from engine._native.namespace import namespace
 from engine.arguments import type_word
 from engine.dtypes import CPU, as_device, as_dtype, device, dtype, strided
 from engine.numpy_bridge import from_numpy, share
@@ -268,8 +269,14 @@ def finish(
 
 
 def is_sparse_layout(layout: Any) -> bool:
-    """Return True for a layout whose tensors consist of others."""
-    return layout is not None and layout is not strided
+    """Return True for a layout whose tensors consist of others. Raises: TypeError for no layout."""
+    if layout is None or layout is strided:
+        return False
+    if not isinstance(layout, type(strided)):
+        raise TypeError(
+            f"argument 'layout' must be {namespace()}.layout, not {type(layout).__name__}"
+        )
+    return True
 
 
 def _without_values(sizes: Any, layout: Any, kind: dtype | None, function: str) -> Tensor:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import engine
+from engine.arguments import INTEGER, SCALAR, accepts, check_tensor, type_word, wanted_word
+from engine.function_schema import SchemaType
 from engine.tensor import Tensor
 
 __all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"]
@@ -18,12 +20,21 @@ def _rounded(input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: i
 
 
 def _check(function: str, input: Tensor, low: int, high: int) -> None:
+    check_tensor(function, "input", input)
+    for name, value in (("quant_min", low), ("quant_max", high)):
+        _check_number(function, name, value, INTEGER)
     if not input.is_floating_point():
         raise RuntimeError(f"{function}: expected a floating point tensor, got {input.dtype}")
     if low > high:
         raise RuntimeError(
             f"{function}: `quant_min` should be less than or equal to `quant_max`, got {low} and {high}"
         )
+
+
+def _check_number(function: str, name: str, value: object, type_: SchemaType) -> None:
+    if not accepts(type_, value):
+        expected = wanted_word(type_)
+        raise TypeError(f"{function}: argument {name!r} must be {expected}, got {type_word(value)}")
 
 
 def fake_quantize_per_tensor_affine(
@@ -37,6 +48,14 @@ def fake_quantize_per_tensor_affine(
     tensor([0.5000, 2.0000])
     """
     _check("fake_quantize_per_tensor_affine", input, quant_min, quant_max)
+    for name, value in (("scale", scale), ("zero_point", zero_point)):
+        if not isinstance(value, Tensor):
+            type_ = SCALAR if name == "scale" else INTEGER
+            _check_number("fake_quantize_per_tensor_affine", name, value, type_)
+        elif value.numel() != 1:
+            raise RuntimeError(
+                f"fake_quantize_per_tensor_affine: {name} must have one element, got {tuple(value.shape)}"
+            )
     zero = engine.as_tensor(zero_point)
     if not quant_min <= int(zero) <= quant_max:
         raise RuntimeError(
@@ -56,6 +75,9 @@ def fake_quantize_per_channel_affine(
     """
     function = "fake_quantize_per_channel_affine"
     _check(function, input, quant_min, quant_max)
+    check_tensor(function, "scale", scale)
+    check_tensor(function, "zero_point", zero_point)
+    _check_number(function, "axis", axis, INTEGER)
     count = input.size(axis)
     if scale.shape != (count,) or zero_point.shape != (count,):
         raise RuntimeError(

@@ -12,7 +12,7 @@ from typing import Any
 
 import engine
 from engine._native.namespace import namespace
-from engine.arguments import SCALAR, accepts, type_word
+from engine.arguments import INTEGER, SCALAR, accepts, check_tensor, type_word
 from engine.random import Generator, drawing
 from engine.storage import UntypedStorage
 from engine.tensor import Tensor
@@ -78,6 +78,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     Dtype: that of `count`; NaN for an infinite one. Raises: ValueError for a dtype that is not floating-point.
     """
     for name, tensor in (("count", count), ("prob", prob)):
+        check_tensor("binomial", name, tensor)
         if not tensor.is_floating_point():
             raise ValueError(
                 f"binomial only supports floating-point dtypes for {name}, got: {tensor.dtype}"
@@ -92,6 +93,8 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 
     Raises: RuntimeError for other numbers of dimensions.
     """
+    for name, tensor in (("input", input), ("weight", weight), ("bias", bias)):
+        check_tensor("conv_tbc", name, tensor)
     for name, tensor in (("input", input), ("weight", weight)):
         if tensor.dim() != 3:
             raise RuntimeError(
@@ -105,6 +108,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 
 def to_dlpack(tensor: Tensor) -> Any:
     """Return a DLPack capsule over the memory of a tensor."""
+    check_tensor("to_dlpack", "tensor", tensor)
     return tensor.__dlpack__()
 
 
@@ -193,6 +197,8 @@ def range(
     for name, value in (("start", start), ("end", end), ("step", step)):
         if not accepts(SCALAR, value):
             raise TypeError(f"range: argument {name!r} must be a number, got {type_word(value)}")
+    if out is not None:
+        check_tensor("range", "out", out)
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent "
         "with Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
@@ -221,10 +227,16 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     tensor([[2.],
             [2.]])
     """
-    if not isinstance(v, Tensor):
-        raise TypeError(f"norm_except_dim: argument 'v' must be Tensor, got {type_word(v)}")
+    check_tensor("norm_except_dim", "v", v)
+    for name, value in (("pow", pow), ("dim", dim)):
+        if not accepts(INTEGER, value):
+            raise TypeError(
+                f"norm_except_dim: argument {name!r} must be int, got {type_word(value)}"
+            )
     if dim == -1:
         return v.norm(pow)
+    if v.dim() == 0:
+        raise IndexError(f"norm_except_dim: dimension {dim} of a tensor that has no dimensions")
     rows = v.movedim(dim, 0)
     shape = [size if d == dim % v.dim() else 1 for d, size in enumerate(v.shape)]
     return rows.reshape(rows.shape[0], -1).norm(pow, 1).reshape(shape)

@@ -97,6 +97,8 @@ def ints(value: Any) -> tuple[Any, int]:
             return value, len(value)
     if not isinstance(value, (tuple, list)):
         raise TypeError(f"expected a tuple of ints, got {type(value).__name__}")
+    if value and isinstance(value[0], bool):  # as in PyTorch: True as the second item is 1
+        raise TypeError("expected a tuple of ints, got a bool as the first")
     values = [v.__index__() for v in value]
     return values, len(values)
 
@@ -127,11 +129,7 @@ def c_string(value: str | None) -> Any:
 
 def optional_number(value: Any) -> tuple[int, Any]:
     """Convert an optional number to (is present, value)."""
-    return (
-        (0, 0)
-        if value is None
-        else (1, value.__index__() if hasattr(value, "__index__") else value)
-    )
+    return (0, 0) if value is None else (1, value.item() if isinstance(value, Tensor) else value)
 
 
 def handles(tensors: Sequence[Tensor]) -> tuple[list[int], int]:

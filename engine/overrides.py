@@ -45,7 +45,8 @@ class DisableTorchFunctionSubclass(DisableTorchFunction):
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return False: no class overrides the functions."""
+    """Return False: no class overrides the functions. Raises: TypeError for an object without items."""
+    iter(relevant_args)
     return False
 
 

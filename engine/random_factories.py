@@ -162,6 +162,7 @@ def bernoulli(
     >>> engine.bernoulli(engine.tensor([0.0, 1.0]))
     tensor([0., 1.])
     """
+    check_tensor("bernoulli", "input", input)
     with drawing(generator, "bernoulli", input.device):
         result = ops.bernoulli(input) if p is None else ops.bernoulli_p(input, p)
     return finish(result.to(out.dtype) if isinstance(out, Tensor) else result, out, False)
@@ -185,6 +186,7 @@ def multinomial(
     >>> engine.multinomial(engine.tensor([0.0, 1.0]), 1)
     tensor([1])
     """
+    check_tensor("multinomial", "input", input)
     with drawing(generator, "multinomial", input.device):
         result = ops.multinomial(input, num_samples, replacement)
     return _into(out, result, "multinomial")

@@ -222,8 +222,8 @@ class Tensor(_Base):
         raise RuntimeError("PyTorch is not linked with support for ipu devices")
 
     def mtia(self, device: Any = None, **options: Any) -> Tensor:
-        """Raise RuntimeError: there is no MTIA device."""
-        raise RuntimeError("PyTorch is not linked with support for mtia devices")
+        """Raise AssertionError: there is no MTIA device."""
+        raise AssertionError("Torch not compiled with MTIA enabled")
 
     def _to_device(self, type: str, index: Any, non_blocking: bool, format_: Any) -> Tensor:
         target = device(type, index) if index is None or isinstance(index, int) else device(index)
@@ -429,7 +429,7 @@ class Tensor(_Base):
 
     const_data_ptr = data_ptr
 
-    def dim_order(self, ambiguity_check: bool | list[memory_format] = False) -> tuple[int, ...]:
+    def dim_order(self, *, ambiguity_check: bool | list[memory_format] = False) -> tuple[int, ...]:
         """Return the dimensions in the order of memory, the slowest first.
 
         Raises: RuntimeError if several orders describe the memory and `ambiguity_check` is True, or not exactly one

@@ -85,9 +85,13 @@ def from_nested(data: Any, dtype: dtype | None, function: str) -> Tensor:
     else:
         sizes, flat = _sizes(data, function), []
         _flatten(data, 0, sizes, flat, function)
-    kind = infer_dtype(flat, function) if dtype is None else dtype
-    if dtype is not None:
-        infer_dtype(flat, function)  # raises the same errors with and without a dtype
+    try:
+        kind = infer_dtype(flat, function)
+    except RuntimeError as error:
+        if dtype is None:
+            raise
+        raise TypeError(f"{function}: elements must be numbers: {error}") from None
+    kind = kind if dtype is None else dtype
     source, buffer = _buffer(flat, kind, function)
     handle = lib.uh_from_data(buffer, source.code, sizes, len(sizes), kind.code)
     if not handle:

@@ -79,7 +79,7 @@ def legacy_tensor(kind: dtype, args: tuple[Any, ...], function: str) -> Tensor:
         if args[0].dtype is not kind:
             raise TypeError(f"{function} expected a tensor of dtype {kind}, got {args[0].dtype}")
         return args[0].detach()
-    if not hasattr(args[0], "__len__"):
+    if isinstance(args[0], dict) or not hasattr(args[0], "__len__"):
         raise TypeError(f"{function}: data must be a sequence (got {type(args[0]).__name__})")
     return tensor(args[0], dtype=kind, device="cpu")
 
@@ -141,8 +141,9 @@ def set_default_tensor_type(t: Any) -> None:
 
 def new(input: Tensor, *args: Any, device: device | str | None = None) -> Tensor:
     """`Tensor.new`: create a tensor of this dtype, of sizes, a sequence's values, or a storage; see `FloatTensor`."""
-    if isinstance(device, Tensor):
-        raise TypeError("new(): device must be a device or its name, got a Tensor")
+    if isinstance(device, (Tensor, dtype)):
+        kind = type(device).__name__
+        raise TypeError(f"new(): device must be a device or its name, got a {kind}")
     if len(args) == 1 and isinstance(args[0], UntypedStorage):
         return flat_bytes(args[0]._tensor).view(input.dtype)
     result = legacy_tensor(input.dtype, args, "new()")

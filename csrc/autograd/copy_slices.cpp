@@ -132,6 +132,8 @@ Gradients CopySlices::apply(Gradients gradients) {
 
 Ref<Node> view_node(const Tensor& base, const Tensor& view, const Ref<Node>& before) {
   std::string name = before ? before->name() : "";
+  if (!before && base.dtype() != view.dtype())
+    name = is_complex(base.dtype()) ? "ViewAsRealBackward0" : "ViewAsComplexBackward0";
   if (name != "ViewAsComplexBackward0" && name != "ViewAsRealBackward0")
     name = "AsStridedBackward0";
   return make_ref<ViewNode>(base, view, std::move(name));

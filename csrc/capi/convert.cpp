@@ -31,6 +31,7 @@ Operand to_operand(uh_handle h, int kind, int64_t i, double d) {
   return h ? Operand(take(h)) : Operand(to_scalar(kind, i, d));
 }
 Dims to_dims(const int64_t* values, int64_t n) {
+  check_kind(n >= 0, ErrorKind::kType, "expected a tuple of ints, got None");
   return Dims(IntSpan(values, static_cast<size_t>(n)));
 }
 std::optional<Dims> to_maybe_dims(const int64_t* values, int64_t n) {

@@ -173,6 +173,8 @@ class Pointwise:
     loop: str = "loop"  # the template that runs the expression (backend/cpu/loops.h)
     unary_with_number: bool = False  # a number as second operand leaves the result's strides alone
     widened: bool = True  # 16-bit floats run the loop of floats; False: separate loops
+    exact_number: bool = False  # nor is a number as last operand rounded to 16 bits for them
+    rounded: bool = False  # the Scalar parameters are
     bits16: str = ""  # or an expression over their bits, as uint16_t
 
 
@@ -430,6 +432,8 @@ _KEYS |= {
     "check",
     "promoting",
     "loop",
+    "exact_number",
+    "rounded",
     "widened",
     "bits16",
     "overlap",
@@ -612,6 +616,8 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
             loop=entry.get("loop", "loop"),
             unary_with_number=entry.get("unary_with_number", False),
             widened=entry.get("widened", True),
+            exact_number=entry.get("exact_number", False),
+            rounded=entry.get("rounded", False),
             bits16=entry.get("bits16", ""),
         )
         op = replace(op, pointwise=pointwise)

@@ -124,6 +124,7 @@ def family_h(ops: list[Operator]) -> str:
             "promoting": op.pointwise.promoting and "true",
             "all_numbers": op.pointwise.all_numbers and "true",
             "exact_out": op.pointwise.exact_out and "true",
+            "exact_number": op.pointwise.exact_number and "true",
             "complex_strides": op.pointwise.complex_strides != "loop"
             and f"ResultStrides::k{op.pointwise.complex_strides.title().replace('_', '')}",
             "check": op.pointwise.check and f"checks::{op.pointwise.check}",
@@ -189,9 +190,10 @@ def _loop(op: Operator, ctype: str, category: str) -> str:
                 f"{op.family}.yaml:{op.line}: {op.full_name}: the expression depends on the stored "
                 "type: say `widened: false`"
             )
+        numbers = f"q.rounded<{ctype}>()" if op.pointwise.rounded else "q"
         return (
             f"{head}  widened<{ctype}, {out}, {len(names)}>"
-            f"({op.cpp_name}_float, data, strides, n, q);\n}}\n"
+            f"({op.cpp_name}_float, data, strides, n, {numbers});\n}}\n"
         )
     return (
         f"{head}"

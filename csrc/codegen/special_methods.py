@@ -12,7 +12,7 @@ OPERATORS = {
     "__sub__": ("sub", False),
     "__rsub__": ("rsub", False),
     "__mul__": ("mul", False),
-    "__rmul__": ("mul", True),
+    "__rmul__": ("mul", False),  # so that a number is the last operand: `exact_number`
     "__truediv__": ("div", False),
     "__rtruediv__": ("div", True),
     "__div__": ("div", False),  # Python 2's names, which PyTorch still has

@@ -1,6 +1,7 @@
 #include "ops/pointwise.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/call_section.h"
 #include "generated/ops/copy.h"
@@ -207,6 +208,24 @@ DType result_type(std::span<const Input> operands) {
     return promote(high, low);
   };
   return meet(dims, meet(zero, number));
+}
+
+Slot number_slot(const Scalar& number, DType dtype) {
+  Slot slot;
+  visit_any(dtype, [&](auto zero) {
+    const auto value = number.to<decltype(zero)>();
+    std::memcpy(slot.bytes.data(), &value, sizeof value);
+  });
+  if (is_reduced_floating(dtype)) {
+    const auto exact = static_cast<float>(number.to_double());
+    std::memcpy(slot.bytes.data() + Slot::kExactNumber, &exact, sizeof exact);
+  }
+  return slot;
+}
+
+bool reads_exact_number(const PointwiseOp& op, const Input& last, DType compute) {
+  if (!op.exact_number || !is_reduced_floating(compute)) return false;
+  return last.is_number() || (last.tensor.ndim() == 0 && last.tensor.dtype() != compute);
 }
 
 PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,

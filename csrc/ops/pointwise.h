@@ -65,6 +65,7 @@ struct PointwiseOp {
   bool promoting = false;    // parameters take part in type promotion (clamp)
   bool all_numbers = false;  // all operands may be numbers: add(2, 3)
   bool exact_out = false;    // out= must have the result's dtype
+  bool exact_number = false;  // 16-bit floats: a number as last operand is not rounded (mul, div)
   ResultStrides complex_strides = ResultStrides::kLoop;  // for complex operands
   Check check = nullptr;
 };
@@ -77,6 +78,15 @@ class Params {
   Params() = default;
   Params(std::initializer_list<std::optional<Scalar>> values);
   bool has(size_t i) const { return values_[i].has_value(); }
+  // The parameters of add, sub and hardshrink, which PyTorch rounds to the elements' dtype.
+  template <class Small>
+  Params rounded() const {
+    const auto stored = [&](size_t i) -> std::optional<Scalar> {
+      if (!values_[i]) return std::nullopt;
+      return Scalar(static_cast<double>(static_cast<float>(values_[i]->template to<Small>())));
+    };
+    return {stored(0), stored(1), stored(2), stored(3)};
+  }
   template <class T>
   T get(size_t i) const {
     using C = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
@@ -84,14 +94,29 @@ class Params {
   }
   const std::optional<Scalar>& operator[](size_t i) const { return values_[i]; }
 
+  // The last operand is a number whose Slot has the float that 16-bit floats are computed with.
+  void mark_exact_number() { exact_number_ = true; }
+  bool exact_number() const { return exact_number_; }
+
   // Notes an integer division by zero, reported after the loop, which cannot throw.
   void divided_by_zero() const { zero_division_.store(true, std::memory_order_relaxed); }
   bool saw_zero_division() const { return zero_division_.load(std::memory_order_relaxed); }
 
  private:
   std::array<std::optional<Scalar>, kMost> values_;
+  bool exact_number_ = false;
   mutable std::atomic<bool> zero_division_{false};
 };
+
+// A number in the dtype of a loop, in memory that it can read with stride 0. After one of a 16-bit
+// dtype, at kExactNumber, comes the float that it was rounded from.
+struct Slot {
+  static constexpr int64_t kExactNumber = 4;
+  alignas(16) std::array<std::byte, 16> bytes;
+};
+Slot number_slot(const Scalar& number, DType dtype);
+// Returns whether the loop reads that float: of a number, or of a tensor without dimensions.
+bool reads_exact_number(const PointwiseOp& op, const Input& last, DType compute);
 
 // The decisions of the shape rule of pointwise operators for one call, on any device. A kernel
 // then fills `written` with elements computed in dtype `compute`.

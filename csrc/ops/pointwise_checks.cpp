@@ -23,6 +23,10 @@ UH_CHECK(fitting) {
     if (params.has(i)) check_fits(*params[i], dtype);
 }
 
+UH_CHECK(factor) {
+  fitting(op, inputs, params, is_reduced_floating(dtype) ? DType::kFloat32 : dtype);
+}
+
 UH_CHECK(alpha) {
   (void)inputs;
   if (!params.has(0)) return;
@@ -58,7 +62,9 @@ UH_CHECK(subtraction) {
 UH_CHECK(integer_power) {
   (void)params;
   const Input& exponent = inputs[1];
-  if (!exponent.is_number() || is_inexact(dtype)) return;
+  if (!exponent.is_number()) return;
+  if (!is_inexact(dtype) || is_reduced_floating(dtype)) check_fits(exponent.number, dtype);
+  if (is_inexact(dtype)) return;
   check(inputs[0].is_number() || exponent.number.to_int() >= 0, op.name,
         ": integers to negative integer powers are not allowed, got the exponent ",
         exponent.number);
@@ -104,9 +110,9 @@ UH_CHECK(signed_limits) {
 }
 
 UH_CHECK(shrink) {
-  (void)inputs, (void)dtype;
   check(params[0]->to_double() >= 0, op.name, ": lambd must be greater or equal to 0, but found ",
         *params[0], ".");
+  fitting(op, inputs, params, dtype);
 }
 
 }  // namespace uh::checks

@@ -14,6 +14,7 @@ namespace uh::checks {
 UH_CHECK(ordered);        // relu, floor: no complex numbers
 UH_CHECK(limit);          // clamp_min: the same, and a limit representable in the dtype
 UH_CHECK(fitting);        // threshold, where: numbers representable in the dtype
+UH_CHECK(factor);         // addcmul: a number representable in the dtype that is computed in
 UH_CHECK(alpha);          // add: a bool, fractional or complex factor must fit the dtype
 UH_CHECK(subtraction);    // the same, and no bool operand
 UH_CHECK(integer_power);  // no integer to a negative integer power

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
+from engine.arguments import check_tensor
 from engine.dtypes import DTYPES
 from engine.tensor import Tensor, wrap
 
@@ -195,6 +196,7 @@ class Differentiable(_Base):
 
     def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
         """Return what `load_state_dict` would put in the place of this tensor: `other`, or a copy in its memory."""
+        check_tensor("module_load", "other", other)
         return other.detach() if assign else self.copy_(other).detach()
 
     @classmethod

@@ -133,7 +133,7 @@ def compile(
             compile, fullgraph=fullgraph, backend=backend, mode=mode, disable=disable
         )
     if not callable(model):
-        raise RuntimeError(
+        raise AssertionError(
             f"torch.compile: expected a function or module, got {type(model).__name__}"
         )
     if disable or backend == "eager":

@@ -36,6 +36,9 @@ def vmap(
             f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
         )
 
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         dims = _spread(in_dims, args)
         named_dims = _spread(0, kwargs)

@@ -90,7 +90,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Dimensions = 2, out: Tensor | None = N
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, (list, tuple)):
         if len(dims) != 2:
-            raise RuntimeError(f"tensordot: dims must be an int or two lists of ints, got {dims!r}")
+            raise ValueError(f"tensordot: dims must be an int or two lists of ints, got {dims!r}")
         left, right = ([entry] if isinstance(entry, int) else list(entry) for entry in dims)
     elif isinstance(dims, int):
         if dims < 0:
@@ -117,10 +117,11 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """
     for matrix in matrices:
         check_tensor("chain_matmul", "matrices", matrix)
-        if matrix.dim() != 2:
-            raise RuntimeError(f"chain_matmul: expected matrices, got a {matrix.dim()}-D tensor")
     if out is not None:
         check_tensor("chain_matmul", "out", out)
+    for matrix in matrices:
+        if matrix.dim() != 2:
+            raise RuntimeError(f"chain_matmul: expected matrices, got a {matrix.dim()}-D tensor")
     if len(matrices) == 1:
         return matrices[0].clone() if out is None else out.copy_(matrices[0])
     chain = list(matrices)

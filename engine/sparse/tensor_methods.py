@@ -131,6 +131,10 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
 
     Raises: NotImplementedError for a tensor that is not a matrix.
     """
+    if dense_dim is not None and not 0 <= dense_dim <= self.dim() - 2:
+        raise RuntimeError(
+            f"to_sparse_csr: dense_dim must be in [0, {self.dim() - 2}], but {dense_dim} is given"
+        )
     if dense_dim:
         raise NotImplementedError(
             "to_sparse_csr: dense dimensions are not supported, use to_sparse"
@@ -165,9 +169,11 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
     )
 
 
-def smm(self: Tensor, mat: Tensor) -> Tensor:
+def smm(self: Tensor, mat2: Tensor) -> Tensor:
     """Multiply a sparse matrix and a dense one; the result is sparse. See `sparse.mm` for a dense one."""
-    return engine.sparse.mm(self, mat).to_sparse()
+    if not self.is_sparse:
+        raise RuntimeError("smm: can only be called on sparse tensors, got a strided one")
+    return engine.sparse.mm(self, mat2).to_sparse()
 
 
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:

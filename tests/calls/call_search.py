@@ -3,6 +3,7 @@
     python tests/calls/call_search.py --count 100000 --seed 1            (the engine alone)
     python tests/calls/call_search.py --count 10000 --torch --op sub     (against PyTorch, names with `sub`)
     python tests/calls/call_search.py --seed 1 --show 4711 [--torch]     (one call and its outcomes)
+    python tests/calls/call_search.py --seed 1 --again found.jsonl       (the findings of that file)
 
 Every call follows from its seed and number. Calls run in a child process with a memory limit; one that ends the
 child, or takes longer than 10 seconds, is a finding, and the search continues after it.
@@ -178,8 +179,7 @@ class Child:
 
 def search(
     seed: int,
-    start: int,
-    count: int,
+    numbers: list[int] | range,
     torch: bool,
     terms: list[str],
     say: Any,
@@ -201,7 +201,6 @@ def search(
         findings.append(finding)
         say(finding)
 
-    numbers = range(start, start + count)
     ours = Child("engine", seed, numbers, "full" if torch else "look", terms, python, seconds)
     if not torch:
         for number, outcome in ours.outcomes():
@@ -217,7 +216,7 @@ def search(
             ):
                 counts["internal"] += 1
                 note(number, f"internal {outcome[1]} at {outcome[4]}: {outcome[2]}")
-        counts["calls"] += count - counts["unbuilt"]
+        counts["calls"] += len(numbers) - counts["unbuilt"]
         print(ours.measured())
         return counts, findings
     result = Child("torch", seed, numbers, "full", terms)
@@ -283,6 +282,9 @@ def main() -> int:
     )
     parser.add_argument("--torch", action="store_true", help="compare each call with PyTorch's")
     parser.add_argument("--show", type=int, help="print the call of this number and its outcomes")
+    parser.add_argument(
+        "--again", type=Path, help="only the calls of this seed in such a file of findings"
+    )
     parser.add_argument("--out", type=Path, help="append findings to this file as lines of JSON")
     parser.add_argument(
         "--python", default=sys.executable, help="the command that runs the engine's calls"
@@ -299,10 +301,13 @@ def main() -> int:
                 file.write(json.dumps(vars(finding)) + "\n")
 
     began = time.monotonic()
+    numbers: list[int] | range = range(options.start, options.start + options.count)
+    if options.again:
+        earlier = [Finding(**json.loads(line)) for line in options.again.read_text().splitlines()]
+        numbers = sorted({item.number for item in earlier if item.seed == options.seed})
     counts, findings = search(
         options.seed,
-        options.start,
-        options.count,
+        numbers,
         options.torch,
         options.op,
         say,

@@ -17,7 +17,7 @@ from call_signatures import targets
 
 def test_none_crashes_hangs_or_ends_in_an_error_from_inside() -> None:
     actual: list[Any] = []
-    counts, _ = search(seed=1, start=0, count=6000, torch=False, terms=[], say=actual.append)
+    counts, _ = search(seed=1, numbers=range(6000), torch=False, terms=[], say=actual.append)
     assert counts["calls"] + counts["unbuilt"] == 6000
     assert counts["unbuilt"] < 60
     assert not actual
@@ -40,7 +40,7 @@ def test_a_call_that_ends_the_process_is_found_and_the_search_goes_on(
 ) -> None:
     monkeypatch.setenv("CALL_RUN_ABORTS_AT", "30")
     actual: list[Any] = []
-    counts, _ = search(seed=1, start=0, count=60, torch=False, terms=["abs"], say=actual.append)
+    counts, _ = search(seed=1, numbers=range(60), torch=False, terms=["abs"], say=actual.append)
     assert counts["ended"] == 1
     assert [(item.number, item.difference) for item in actual] == [
         (30, "ends the process: signal 6")
@@ -78,7 +78,7 @@ def test_pytorch_agrees_on_a_few_hundred_calls() -> None:
     pytest.importorskip("torch")
     actual: list[Any] = []
     terms = ["atan2", "addcmul", "lerp", "Tensor.sub", "maximum"]
-    counts, _ = search(seed=1, start=0, count=400, torch=True, terms=terms, say=actual.append)
+    counts, _ = search(seed=1, numbers=range(400), torch=True, terms=terms, say=actual.append)
     assert counts["PyTorch returned"] > 100
     assert not [
         item for item in actual if "values" in item.difference or "gradient" in item.difference

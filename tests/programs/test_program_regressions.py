@@ -1011,3 +1011,38 @@ def test_a_mean_is_summed_in_the_dtype_of_its_out() -> None:
     assert result.item() == 32.0  # not rounded to 16 bits on the way
     numbers = engine.tensor([1.0, engine.nan, 2.5])
     assert engine.nanmean(numbers, 0, out=engine.zeros(()).double()).item() == 1.75
+
+
+def test_a_leaf_with_data_of_another_shape_gets_gradients_of_that_shape() -> None:
+    x = engine.ones(2, requires_grad=True)
+    older = x.expand(2, 2)
+    x.data = engine.zeros(2, 2)
+    x.sum().backward()
+    assert older.grad_fn is not None
+    assert x.grad is not None
+    assert x.grad.tolist() == [[2, 2], [2, 2]]  # summed for the older view, then spread
+
+
+def test_gradients_of_no_elements_take_no_memory() -> None:
+    x = engine.zeros(2, 0, requires_grad=True)
+    x.view(0).prod().backward()
+    assert x.grad is not None
+    assert x.grad.untyped_storage().nbytes() == 0
+    (gradient,) = engine.autograd.grad(x.prod(1).sum(), x)
+    assert gradient.shape == (2, 0)
+
+
+def test_the_gradient_of_as_strided_has_the_strides_of_its_input() -> None:
+    x = engine.zeros(2, 3).t().requires_grad_()
+    (gradient,) = engine.autograd.grad(x.as_strided((2,), (1,)).sum(), x)
+    assert gradient.stride() == (1, 3)
+    assert gradient.tolist() == [[1, 0], [1, 0], [0, 0]]
+
+
+def test_a_view_of_another_dtype_of_a_later_leaf_is_named_after_its_step() -> None:
+    x = engine.zeros(1, dtype=engine.complex64)
+    view = engine.view_as_real(x)
+    x += x
+    x.requires_grad_()
+    assert view.grad_fn is not None
+    assert view.grad_fn.name() == "ViewAsRealBackward0"

@@ -24,10 +24,11 @@ Tensor with_halved_diagonal(const Tensor& t) { return t - embedded(diagonal(t)) 
 
 Tensor cholesky_gradient(const Tensor& grad, const Tensor& factor, bool upper) {
   const Tensor l = upper ? adjoint(factor) : factor, g = upper ? adjoint(grad) : grad;
-  const Tensor phi = with_halved_diagonal(ops::tril(times(adjoint(l), g), 0));
-  const Tensor half = ops::linalg_solve_triangular(adjoint(l), phi, true, true, false);
-  const Tensor full = ops::linalg_solve_triangular(l, half, false, false, false);
-  return (full + adjoint(full)) * Scalar(0.5);
+  const Tensor low = ops::tril(times(adjoint(l), g), 0);
+  // As in PyTorch, imaginary parts of the diagonal remain: A's are taken for 0 and change nothing.
+  const Tensor both = (low + adjoint(ops::tril(low, -1))) * Scalar(0.5);
+  const Tensor half = ops::linalg_solve_triangular(adjoint(l), both, true, true, false);
+  return ops::linalg_solve_triangular(l, half, false, false, false);
 }
 
 std::tuple<Tensor, Tensor> cholesky_solve_gradients(const Tensor& grad, const Tensor& x,
@@ -129,12 +130,12 @@ Tensor eigh_gradient(const Tensor& grad_values, const Tensor& grad_vectors, cons
 }
 
 Tensor eig_gradient(const Tensor& grad_values, const Tensor& grad_vectors, const Tensor& values,
-                    const Tensor& vectors, bool is_real) {
+                    const Tensor& vectors) {
   const Tensor turned = adjoint(vectors);
   Tensor middle;
   if (grad_vectors) {
     const Tensor product = times(turned, grad_vectors);
-    if (!is_real) check_phase(product, "linalg_eig_backward");
+    check_phase(product, "linalg_eig_backward");
     const Tensor retained = times(turned, vectors * row(real_part(diagonal(product))));
     middle = (product - retained) / conj(differences(values));
     middle = middle - embedded(diagonal(middle));

@@ -16,7 +16,7 @@ Tensor qr_gradient(const Tensor& grad_q, const Tensor& grad_r, const Tensor& q, 
 Tensor eigh_gradient(const Tensor& grad_values, const Tensor& grad_vectors, const Tensor& values,
                      const Tensor& vectors);
 Tensor eig_gradient(const Tensor& grad_values, const Tensor& grad_vectors, const Tensor& values,
-                    const Tensor& vectors, bool is_real);
+                    const Tensor& vectors);
 Tensor svd_gradient(const Tensor& grad_u, const Tensor& grad_s, const Tensor& grad_vh,
                     const Tensor& u, const Tensor& s, const Tensor& vh);
 Tensor pinv_gradient(const Tensor& grad, const Tensor& inverse, const Tensor& a);

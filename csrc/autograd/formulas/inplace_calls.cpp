@@ -9,11 +9,16 @@
 namespace uh::kernels {
 
 void square_by_power(KeySet keys, const Tensor& self);
+void float_power_by_power(KeySet keys, const Tensor& self, const Operand& exponent);
 void div_by_rounded(KeySet keys, const Tensor& self, const Operand& other,
                     const std::optional<std::string>& rounding_mode);
 void fill_diagonal_of_view(KeySet keys, const Tensor& self, const Scalar& fill_value, bool wrap);
 
 void square_by_power(KeySet keys, const Tensor& self) { square_inplace(keys, self); }
+
+void float_power_by_power(KeySet keys, const Tensor& self, const Operand& exponent) {
+  float_power_inplace(keys, self, exponent);
+}
 
 void div_by_rounded(KeySet keys, const Tensor& self, const Operand& other,
                     const std::optional<std::string>& rounding_mode) {

@@ -56,7 +56,6 @@ Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& resul
                      const std::optional<Dims>& dim, bool keepdim) {
   if (self.ndim() == 0) return grad;
   const Tensor spread = with_dims(grad, self.sizes(), dim, keepdim);
-  if (self.numel() == 0) return ops::expand(spread, self.sizes(), false);
   if (!has_zero(self)) return spread * conj(with_dims(result, self.sizes(), dim, keepdim) / self);
   return spread * conj(prod_of_others(self, dim));
 }

@@ -26,7 +26,7 @@ Tensor logit_backward(const Tensor& grad, const Tensor& self, const std::optiona
 }
 
 Tensor mvlgamma_backward(const Tensor& grad, const Tensor& self, int64_t p) {
-  Tensor sum = ops::digamma(self);
+  Tensor sum = ops::digamma(self + Scalar(0));  // -0 becomes 0, where digamma is -inf
   for (int64_t i = 1; i < p; ++i)
     sum = sum + ops::digamma(self - Scalar(static_cast<double>(i) / 2));
   return grad * sum;

@@ -8,24 +8,12 @@
 #include "backend/cpu/loop_plan.h"
 #include "backend/cpu/tensor_iterator.h"
 #include "generated/ops/copy.h"
+#include "ops/copy/element.h"
 #include "ops/promotion.h"
 #include "tensor/stride_order.h"
 
 namespace uh {
 namespace {
-
-// A number in the compute dtype, in memory that a loop can read with stride 0.
-struct Slot {
-  alignas(16) std::byte bytes[16];
-};
-
-void write_number(const Scalar& number, DType dtype, Slot& slot) {
-  visit_any(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const T value = number.to<T>();
-    std::memcpy(slot.bytes, &value, sizeof value);
-  });
-}
 
 [[noreturn]] void no_loop(const PointwiseOp& op, DType dtype) {
   const std::string_view name = op.name;
@@ -64,7 +52,8 @@ void record_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t 
   record_plan(plan);
 }
 
-// The operands in the loop's dtype: numbers as slots, tensors of other dtypes as copies.
+// The operands in the loop's dtype: tensors of other dtypes are copies. An operand without a tensor
+// is a number, in its slot.
 struct Prepared {
   std::array<Tensor, 3> tensors;
   std::array<Slot, 3> slots;
@@ -74,50 +63,60 @@ void prepare(const PointwiseOp& op, std::span<const Input> inputs, DType dtype,
              Prepared& prepared) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const DType want = operand_dtype(op, i, dtype);
+    const Tensor& t = inputs[i].tensor;
     if (inputs[i].is_number()) {
-      write_number(inputs[i].number, want, prepared.slots[i]);
-    } else if (inputs[i].tensor.dtype() == want || inputs[i].tensor.is_meta()) {
-      prepared.tensors[i] = inputs[i].tensor;
+      prepared.slots[i] = number_slot(inputs[i].number, want);
+    } else if (i + 1 == inputs.size() && reads_exact_number(op, inputs[i], dtype)) {
+      prepared.slots[i] = number_slot(read_scalar(t), want);
+    } else if (t.dtype() == want || t.is_meta()) {
+      prepared.tensors[i] = t;
     } else {
       prepared.tensors[i] =
-          ops::_to_copy(inputs[i].tensor, want, Device::kUndefined, MemoryFormat::kUndefined);
+          ops::_to_copy(t, want, Device::kUndefined, MemoryFormat::kUndefined);
     }
   }
 }
 
-void run(LoopFn fn, const Prepared& p, std::span<const Input> inputs, const Tensor& out,
-         const Params& params) {
+void run(LoopFn fn, const Prepared& p, size_t count, const Tensor& out, const Params& params) {
   if (out.numel() == 0) return;
   auto data_of = [&](size_t i) {
-    return inputs[i].is_number() ? reinterpret_cast<char*>(const_cast<std::byte*>(p.slots[i].bytes))
-                                 : reinterpret_cast<char*>(p.tensors[i].data());
+    return reinterpret_cast<char*>(
+        p.tensors[i] ? p.tensors[i].data() : const_cast<std::byte*>(p.slots[i].bytes.data()));
   };
   bool flat = out.is_contiguous();
-  for (size_t i = 0; i < inputs.size() && flat; ++i) {
-    flat = inputs[i].is_number() ||
-           (p.tensors[i].is_contiguous() && p.tensors[i].sizes() == out.sizes());
+  for (size_t i = 0; i < count && flat; ++i) {
+    flat = !p.tensors[i] || (p.tensors[i].is_contiguous() && p.tensors[i].sizes() == out.sizes());
   }
   constexpr int64_t kSmall = 32768;
   if (flat && out.numel() <= kSmall) {
     std::array<char*, 4> data{reinterpret_cast<char*>(out.data())};
     std::array<int64_t, 4> strides{itemsize(out.dtype())};
-    for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t i = 0; i < count; ++i) {
       data[i + 1] = data_of(i);
-      strides[i + 1] = inputs[i].is_number() ? 0 : itemsize(p.tensors[i].dtype());
+      strides[i + 1] = !p.tensors[i] ? 0 : itemsize(p.tensors[i].dtype());
     }
     if (events::on()) [[unlikely]]
-      record_row(strides, inputs.size() + 1, out.numel());
+      record_row(strides, count + 1, out.numel());
     return fn(data.data(), strides.data(), out.numel(), params);
   }
   TensorIterator space(out.sizes());
   space.add(out);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    inputs[i].is_number() ? space.add_value(data_of(i)) : space.add(p.tensors[i]);
+  for (size_t i = 0; i < count; ++i) {
+    p.tensors[i] ? space.add(p.tensors[i]) : space.add_value(data_of(i));
   }
   space.reorder(space.order());
   space.collapse();
   space.for_each(
       [&](char* const* data, const int64_t* strides, int64_t n) { fn(data, strides, n, params); });
+}
+
+// Calls `run` with the numbers of the loop.
+void call_loop(const PointwiseOp& op, std::span<const Input> inputs, DType compute,
+               const Params& params, auto run) {
+  if (!reads_exact_number(op, inputs.back(), compute)) return run(params);
+  Params exact;  // operators with an exact number have no parameters
+  exact.mark_exact_number();
+  run(exact);
 }
 
 // Returns whether a number does not promote a tensor of `dtype`.
@@ -172,13 +171,15 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Input> inputs, c
   std::array<Slot, 3> slots;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const bool number = inputs[i].is_number();
-    if (number) write_number(inputs[i].number, dtype, slots[i]);
-    data[i + 1] = reinterpret_cast<char*>(number ? slots[i].bytes : inputs[i].tensor.data());
+    if (number) slots[i] = number_slot(inputs[i].number, dtype);
+    data[i + 1] = reinterpret_cast<char*>(number ? slots[i].bytes.data() : inputs[i].tensor.data());
     strides[i + 1] = number ? 0 : itemsize(dtype);
   }
   if (events::on()) [[unlikely]]
     record_row(strides, inputs.size() + 1, first.numel());
-  loop_for(op, dtype)(data.data(), strides.data(), first.numel(), params);
+  call_loop(op, inputs, dtype, params, [&](const Params& numbers) {
+    loop_for(op, dtype)(data.data(), strides.data(), first.numel(), numbers);
+  });
   check(!params.saw_zero_division(), op.name, ": ZeroDivisionError: integer division by zero");
   record_write(out);
   return true;
@@ -197,7 +198,9 @@ Tensor run_pointwise(const PointwiseOp& op, Form form, std::span<const Input> in
   const LoopFn fn = loop_for(op, call.compute);  // last, so that errors of shapes come first
   Prepared prepared;
   prepare(op, inputs, call.compute, prepared);
-  run(fn, prepared, inputs, call.written, params);
+  call_loop(op, inputs, call.compute, params, [&](const Params& numbers) {
+    run(fn, prepared, inputs.size(), call.written, numbers);
+  });
   finish_pointwise(op, call, params);
   return call.out;
 }

@@ -174,6 +174,10 @@ struct LogAdd {
       return -std::numeric_limits<T>::infinity();
   }
   static Complex128 apply(Complex128 a, Complex128 b) {
+    if (!(a == a) || !(b == b)) {
+      constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+      return {kNan, kNan};
+    }
     const Complex128 low = a.re < b.re ? a : b, high = a.re < b.re ? b : a;
     if (high.re == -std::numeric_limits<double>::infinity()) return high;
     return high + m::log1p(m::exp(low - high));

@@ -52,6 +52,8 @@ void widened(LoopFn loop_of_floats, char* const* d, const int64_t* s, int64_t n,
   for (int k = 1; k <= kInputs; ++k) {
     strides[k] = s[k] == 0 ? 0 : kFloat;
     if (s[k] == 0 && n > 0) tiles[k].widen(d[k], sizeof(Small), 1);
+    if (k == kInputs && q.exact_number())
+      std::memcpy(tiles[k].data(), d[k] + Slot::kExactNumber, sizeof(float));
   }
   for (int64_t first = 0; first < n; first += kTile) {
     const int64_t count = std::min(kTile, n - first);

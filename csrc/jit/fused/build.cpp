@@ -104,8 +104,11 @@ std::optional<DType> computed_dtype(const StepOperator& op, std::span<const Inpu
     const bool refused = op.op->promotion == Promotion::kWhere &&
                          (first.is_number() || (first.tensor.dtype() != DType::kBool &&
                                                 first.tensor.dtype() != DType::kUInt8));
+    // A tensor without dimensions is converted by a step, which rounds it.
+    const Input& last = inputs.back();
+    const bool rounds = reads_exact_number(*op.op, last, dtype) && !last.is_number();
     const bool divides = op.refuses_zero && !is_inexact(dtype);
-    if (refused || divides || !op.op->loops()[static_cast<size_t>(dtype)]) return std::nullopt;
+    if (refused || rounds || divides || !op.op->loops()[static_cast<size_t>(dtype)]) return std::nullopt;
     return dtype;
   } catch (const Error&) {
     return std::nullopt;  // the operator reports the error when it runs unfused
@@ -113,15 +116,6 @@ std::optional<DType> computed_dtype(const StepOperator& op, std::span<const Inpu
 }
 
 }  // namespace
-
-std::array<std::byte, 16> number_bytes(const Scalar& value, DType dtype) {
-  std::array<std::byte, 16> bytes{};
-  visit_any(dtype, [&](auto zero) {
-    const auto element = value.to<decltype(zero)>();
-    std::memcpy(bytes.data(), &element, sizeof element);
-  });
-  return bytes;
-}
 
 Builder::Builder() : program_(std::make_shared<FusedKernel>()) {}
 Builder::~Builder() = default;
@@ -170,7 +164,7 @@ int FusedKernel::number_item(const Number& expected) {
       {Item::ItemKind::kNumber, {expected.dtype, true}, static_cast<int>(numbers.size())});
   numbers.push_back(expected);
   if (expected.launch_index < 0)
-    numbers.back().bytes = number_bytes(expected.value, expected.dtype);
+    numbers.back().slot = number_slot(expected.value, expected.dtype);
   return static_cast<int>(items.size()) - 1;
 }
 
@@ -235,11 +229,13 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
   const auto& argument = call->params;
   Step step;
   step.op = op;
-  step.params = std::make_shared<Params>(std::initializer_list<std::optional<Scalar>>{
+  const auto params = std::make_shared<Params>(std::initializer_list<std::optional<Scalar>>{
       argument[0], argument[1], argument[2], argument[3]});
   const std::vector<Input> inputs(operands.begin(), operands.end());
-  const std::optional<DType> dtype = computed_dtype(*op, inputs, *step.params);
+  const std::optional<DType> dtype = computed_dtype(*op, inputs, *params);
   if (!dtype) return std::nullopt;
+  if (reads_exact_number(*op->op, inputs.back(), *dtype)) params->mark_exact_number();
+  step.params = params;
   step.dtype = *dtype;
   step.loop = op->op->loops()[static_cast<size_t>(*dtype)];
   step.arity = operands.size();

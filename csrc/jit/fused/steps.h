@@ -45,9 +45,8 @@ struct Number {
   Scalar value;
   int launch_index = -1;  // among the launch's numbers, or -1
   DType dtype;
-  alignas(16) std::array<std::byte, 16> bytes{};  // of the constant
+  Slot slot{};  // of the constant
 };
-std::array<std::byte, 16> number_bytes(const Scalar& value, DType dtype);
 
 struct Step {
   const StepOperator* op = nullptr;  // null: a conversion

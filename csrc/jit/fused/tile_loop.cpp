@@ -57,11 +57,11 @@ void TileLoop::set_numbers(std::span<const Scalar> argument) {
     const Item& item = program.items[i];
     if (item.is != Item::ItemKind::kNumber) continue;
     const Number& number = program.numbers[static_cast<size_t>(item.index)];
-    auto* bytes = const_cast<std::byte*>(number.bytes.data());
+    auto* bytes = const_cast<std::byte*>(number.slot.bytes.data());
     if (number.launch_index >= 0) {
       Slot& slot = launch_numbers_[static_cast<size_t>(item.index)];
-      slot = number_bytes(argument[static_cast<size_t>(number.launch_index)], number.dtype);
-      bytes = slot.data();
+      slot = number_slot(argument[static_cast<size_t>(number.launch_index)], number.dtype);
+      bytes = slot.bytes.data();
     }
     locations[i] = {bytes, 0, -1};
   }
@@ -146,12 +146,12 @@ void TileLoop::run_uniform() {
     if (!step.live || !internal || !output.kind.zero_dim ||
         !std::all_of(step.operands.begin(), step.operands.begin() + step.arity, uniform))
       continue;
-    std::array<char*, 1 + kMaxOperands> data{reinterpret_cast<char*>(uniform_[s].data())};
+    std::array<char*, 1 + kMaxOperands> data{reinterpret_cast<char*>(uniform_[s].bytes.data())};
     for (size_t k = 0; k < step.arity; ++k)
       data[k + 1] = reinterpret_cast<char*>(at(step.operands[k]).data);
     constexpr std::array<int64_t, 1 + kMaxOperands> kNoStrides{};
     step.loop(data.data(), kNoStrides.data(), 1, *step.params);
-    at(step.result) = {uniform_[s].data(), 0, -1};
+    at(step.result) = {uniform_[s].bytes.data(), 0, -1};
     done[s] = true;
   }
 }

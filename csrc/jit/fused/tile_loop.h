@@ -56,9 +56,8 @@ struct TileLoop {
   void place_registers();
   void run_uniform();
 
-  using Slot = std::array<std::byte, 16>;
-  alignas(16) std::array<Slot, kMaxNumbers> launch_numbers_;
-  alignas(16) std::array<Slot, kMaxSteps> uniform_;
+  std::array<Slot, kMaxNumbers> launch_numbers_;
+  std::array<Slot, kMaxSteps> uniform_;
 };
 
 class Tiles {

@@ -47,7 +47,8 @@ int64_t heads_of(const Tensor& t) {
 
 void check_heads(const Tensor& query, const Tensor& key, const Tensor& value) {
   const int64_t heads = heads_of(query), keys = heads_of(key), values = heads_of(value);
-  check(keys > 0 && values > 0 && heads % keys == 0 && heads % values == 0, kName,
+  const auto divides = [&](int64_t n) { return n == heads || (n > 0 && heads % n == 0); };
+  check(divides(keys) && divides(values), kName,
         ": Number of heads in key and value must divide the number of heads in query, got ", keys,
         ", ", values, " and ", heads);
 }

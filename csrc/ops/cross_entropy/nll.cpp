@@ -103,7 +103,7 @@ Tensor nll_loss_nd(KeySet, const Tensor& self, const Tensor& target, const Tenso
   const int64_t rank = self.ndim();
   check_kind(rank > 0, ErrorKind::kValue, "nll_loss: expected 1 or more dimensions (got 0)");
   if (rank > 1) {
-    check_kind(target.ndim() > 0, ErrorKind::kIndex,
+    check_kind(target.ndim() > 0, ErrorKind::kValue,
                "nll_loss: the target of a batch has no dimensions; the input has sizes ",
                self.sizes());
     check_kind(self.size(0) == target.size(0), ErrorKind::kValue,

@@ -15,6 +15,7 @@ Tensor linalg_cholesky(KeySet, const Tensor& self, bool upper) {
 }
 
 Tensor cholesky(KeySet, const Tensor& self, bool upper) {
+  check_lapack_dtype_unless_empty(self, "cholesky", Lapack::kKernelOnly);
   return ops::linalg_cholesky(self, upper);
 }
 

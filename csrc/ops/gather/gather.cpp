@@ -75,6 +75,8 @@ Tensor take_along_dim(KeySet, const Tensor& self, const Tensor& indices,
   check(indices.dtype() == DType::kInt64 || indices.dtype() == DType::kInt32,
         "take_along_dim(): dtype of indices should be Long but got ", info(indices.dtype()).title);
   if (!dim) return ops::gather(ops::reshape(self, {-1}), 0, ops::reshape(indices, {-1}), false);
+  check(indices.dtype() == DType::kInt64,
+        "take_along_dim(): dtype of indices should be Long but got Int");
   check(self.ndim() == indices.ndim(),
         "take_along_dim(): input and indices should have the same number of dimensions, but got ",
         self.ndim(), " dimensions for input, and ", indices.ndim(), " dimensions for indices");

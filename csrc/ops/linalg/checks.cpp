@@ -38,6 +38,14 @@ void check_square(const Tensor& t, std::string_view op, std::string_view argumen
         rows, " by ", columns, " matrices");
 }
 
+void check_batches(const Tensor& batch1, const Tensor& batch2, std::string_view op) {
+  for (const Tensor* batch : {&batch1, &batch2}) {
+    check_kind(batch->ndim() == 3, batch->ndim() < 3 ? ErrorKind::kIndex : ErrorKind::kRuntime, op,
+               batch == &batch1 ? ": batch1" : ": batch2", " must be a 3D tensor, got sizes ",
+               batch->sizes());
+  }
+}
+
 void check_lapack_dtype(const Tensor& t, std::string_view op, Lapack refusal) {
   check_kind(is_inexact(t.dtype()),
              refusal == Lapack::kKernelOnly ? ErrorKind::kNotImplemented : ErrorKind::kRuntime, op,

@@ -25,6 +25,8 @@ void check_matrix(const Tensor& t, std::string_view op, std::string_view argumen
 void check_square(const Tensor& t, std::string_view op, std::string_view argument = "A");
 // Throws unless the dtype is float32, float64 or complex. The enum selects PyTorch's error: the
 // operator may reject the dtype itself, or only a non-floating dtype, or only lack the kernel.
+// Throws unless both are batches of matrices: IndexError for tensors of fewer dimensions.
+void check_batches(const Tensor& batch1, const Tensor& batch2, std::string_view op);
 enum class Lapack { kDtypes, kFloating, kKernelOnly };
 void check_lapack_dtype(const Tensor& t, std::string_view op, Lapack refusal = Lapack::kFloating);
 // The same for operators that return before LAPACK if the tensor is empty, so that its dtype is not

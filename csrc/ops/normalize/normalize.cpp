@@ -21,6 +21,9 @@ Tensor layer_norm(KeySet, const Tensor& input, const Dims& normalized_shape, con
 
 Tensor rms_norm(KeySet, const Tensor& input, const Dims& normalized_shape, const Tensor& weight,
                 std::optional<double> eps) {
+  check_kind(input.ndim() >= normalized_shape.ndim(), ErrorKind::kValue,
+             "rms_norm: Input tensor must have at least ", normalized_shape.ndim(),
+             " dimensions, but got ", input.ndim());
   const bool fused = is_floating(input.dtype()) && (!weight || weight.dtype() == input.dtype());
   if (fused) return std::get<0>(ops::_fused_rms_norm(input, normalized_shape, weight, eps));
   check_kind(is_inexact(input.dtype()), ErrorKind::kNotImplemented,
@@ -66,6 +69,8 @@ void native_batch_norm_out(KeySet, const Tensor& input, const Tensor& weight, co
 Tensor batch_norm(KeySet, const Tensor& input, const Tensor& weight, const Tensor& bias,
                   const Tensor& running_mean, const Tensor& running_var, bool training,
                   double momentum, double eps, bool) {
+  check_kind(!running_mean == !running_var, ErrorKind::kValue,
+             "batch_norm: running_mean and running_var must either both be None or neither be None");
   return std::get<0>(ops::native_batch_norm(input, weight, bias, running_mean, running_var,
                                             training, momentum, eps));
 }

@@ -108,7 +108,8 @@ Tensor renorm(KeySet, const Tensor& self, const Scalar& p, int64_t dim, const Sc
   const Tensor shrunk =
       ops::div(Scalar(maxnorm.to_double()), ops::add(norm, Scalar(1e-7), Scalar(1)));
   const Tensor factor = ops::where(ops::gt(norm, maxnorm), shrunk, Scalar(1.0));
-  return ops::mul(self, in_dtype(factor, to_real(self.dtype())));
+  const Tensor scaled = ops::mul(self, in_dtype(factor, to_real(self.dtype())));
+  return scaled.is_contiguous() ? scaled : ops::clone(scaled, MemoryFormat::kContiguous);
 }
 
 }  // namespace uh::kernels

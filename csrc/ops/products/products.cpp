@@ -64,8 +64,7 @@ Dims others(const Tensor& t, const Dims& dims) {
 
 Tensor addbmm(KeySet, const Tensor& self, const Tensor& batch1, const Tensor& batch2,
               const Scalar& beta, const Scalar& alpha) {
-  check(batch1.ndim() == 3, "addbmm: batch1 must be a 3D tensor, got sizes ", batch1.sizes());
-  check(batch2.ndim() == 3, "addbmm: batch2 must be a 3D tensor, got sizes ", batch2.sizes());
+  check_batches(batch1, batch2, "addbmm");
   check(batch1.size(0) == batch2.size(0),
         "addbmm: batch1 and batch2 must have same number of batches, got ", batch1.size(0), " and ",
         batch2.size(0));
@@ -328,9 +327,9 @@ Tensor linalg_vander(KeySet, const Tensor& x, std::optional<int64_t> count) {
   check(!is_reduced_floating(x.dtype()),
         "linalg.vander supports floating point, complex, and integer tensors, but got ",
         info(x.dtype()).title);
-  check(!count || *count > 1, "linalg.vander: N must be greater than 1, got ", count.value_or(0));
   const Tensor items = x.ndim() > 0 ? x : ops::unsqueeze(x, 0);
   const int64_t n = count.value_or(items.sizes().back());
+  check(n > 1, "linalg.vander: N must be greater than 1, got ", n);
   const DType dtype = is_inexact(x.dtype()) ? x.dtype() : DType::kInt64;
   const Tensor base = in_dtype(items, dtype);
   const Tensor columns = ops::unsqueeze(base, -1);

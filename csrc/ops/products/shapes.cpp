@@ -24,8 +24,7 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2) {
 }
 
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2) {
-  check(batch1.ndim() == 3, "baddbmm: batch1 must be a 3D tensor, got sizes ", batch1.sizes());
-  check(batch2.ndim() == 3, "baddbmm: batch2 must be a 3D tensor, got sizes ", batch2.sizes());
+  check_batches(batch1, batch2, "baddbmm");
   check(batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1),
         "baddbmm: Expected size for first two dimensions of batch2 tensor to be: [", batch1.size(0),
         ", ", batch1.size(2), "] but got: [", batch2.size(0), ", ", batch2.size(1), "].");

@@ -66,7 +66,7 @@ Tensor alpha_dropped(const Tensor& input, const Tensor& mask, double p) {
 }  // namespace
 
 Tensor bernoulli_p(KeySet, const Tensor& self, double p) {
-  Tensor out = empty_like(self, self.dtype());
+  Tensor out = empty(self.sizes(), self.dtype(), self.device());
   ops::bernoulli__float(out, p);
   return out;
 }

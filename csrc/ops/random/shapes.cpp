@@ -127,7 +127,7 @@ void log_normal(const Tensor& self, double std) {
 
 Tensor draw_of_each(std::string_view title, const Tensor& self) {
   check_floating(self, title);
-  return empty_like(self, self.dtype());
+  return empty(self.sizes(), self.dtype(), self.device());
 }
 
 Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement) {

@@ -73,6 +73,9 @@ void mean_out(KeySet, const Tensor& self, const std::optional<Dims>& dim, bool k
               const Tensor& out) {
   shapes::mean_dtype(self, dtype);
   if (dtype != DType::kUndefined) check_out_dtype(out, dtype, "mean");
+  check(dim || is_complex(out.dtype()) || !is_complex(self.dtype()), "mean: input type ",
+        info(self.dtype()).title, " can't be cast to the desired output type ",
+        info(out.dtype()).title);
   const DType summed = is_reduced_floating(out.dtype()) ? DType::kFloat32 : out.dtype();
   const Tensor sum = ops::sum(self, dim, keepdim, summed);
   const auto count = static_cast<double>(ReducedDims(self, dim, "mean").count(self));

@@ -153,6 +153,8 @@ def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
 def wait(future: Future[T]) -> T:
     """Returns the result of a Future. Raises: the call's error, TypeError for anything but a
     Future."""
+    if future is None:
+        raise RuntimeError("Future can't be None")
     if not isinstance(future, Future):
         raise TypeError(f"jit.wait: expected a Future, got {type(future).__name__}")
     return future.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine._generated import ops
+from engine.arguments import check_tensor
 from engine.tensor import Tensor
 
 
@@ -50,10 +51,10 @@ def feature_alpha_dropout(
 def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
     source = input if batched else input.unsqueeze(0)
     result = ops.feature_dropout(source, _checked(p), training)
-    if result is source:
+    if inplace and result is source:
         return input
     result = result if batched else result.squeeze(0)
-    return _written(input, result) if inplace else result
+    return input.copy_(result) if inplace else result
 
 
 def dropout1d(
@@ -63,6 +64,7 @@ def dropout1d(
 
     Raises: RuntimeError for other numbers of dimensions.
     """
+    check_tensor("dropout1d", "input", input)
     if input.dim() not in (2, 3):
         raise RuntimeError(
             f"dropout1d: expected 2D or 3D input, but received a {input.dim()}D input"
@@ -81,4 +83,5 @@ def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Set entire channels of (N, C, D, H, W) or (C, D, H, W) to 0 with probability `p`."""
+    check_tensor("dropout3d", "input", input)
     return _channels(input, p, training, inplace, input.dim() == 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine._generated import ops
+from engine.arguments import check_tensor
 from engine.creation import arange
 from engine.nn.functional.sizes import followed_size
 from engine.tensor import Tensor
@@ -31,6 +32,7 @@ def embedding(
     tensor([[3, 4],
             [1, 2]])
     """
+    check_tensor("embedding", "weight", weight)
     if padding_idx is None:
         padding_idx = -1
     else:

@@ -41,7 +41,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(
   constexpr std::string_view kOp = "torch.linalg.lstsq";
   check(self.ndim() >= 2, kOp, ": input must have at least 2 dimensions.");
   check(b.ndim() >= 1, kOp, ": other must have at least 1 dimension.");
-  check_lapack_dtype(self, kOp, Lapack::kDtypes);
+  check_lapack_dtype(self, kOp);
   check(self.dtype() == b.dtype(), kOp,
         ": Expected input and other to have the same dtype, but got ", info(self.dtype()).title,
         " and ", info(b.dtype()).title);

@@ -38,7 +38,9 @@ void linalg_vector_norm(const Tensor& self, const Scalar& ord_, const std::optio
   const DType real = result.dtype(), compute = sum_compute_dtype(real);
   const Tensor x =
       is_complex(self.dtype()) ? ops::abs(in_dtype(self, or_else(dtype, self.dtype()))) : self;
-  if (ord == 0) {
+  if (ord != 0 && self.numel() == result.numel() && self.numel() > 0) {  // norms of one element
+    fold_into({{result}}, x, dims, FoldOp::kAbsMax, real, compute);
+  } else if (ord == 0) {
     fold_into({{result}}, ops::ne(x, Scalar(0)), dims, FoldOp::kSum, DType::kBool, DType::kUInt8);
   } else if (ord == 2) {
     fold_into({{result, square_root}}, x, dims, FoldOp::kSquareSum, real, compute);

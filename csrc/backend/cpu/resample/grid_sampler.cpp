@@ -30,10 +30,14 @@ void sample(const Tensor& out, const Tensor& in, const Tensor& grid, const Sampl
                    int64_t offset[16];
                    T weight[16];
                    int count = 0;
+                   T outside = 0;  // NaN where a weight is not finite
                    for (int64_t c = 0; c < z.count; ++c) {
                      for (int64_t b = 0; b < y.count; ++b) {
                        for (int64_t a = 0; a < x.count; ++a) {
-                         if (x.index[a] < 0 || y.index[b] < 0 || z.index[c] < 0) continue;
+                         if (x.index[a] < 0 || y.index[b] < 0 || z.index[c] < 0) {
+                           if (dims == 2) outside += 0 * (x.weight[a] * y.weight[b]);
+                           continue;
+                         }
                          offset[count] = (z.index[c] * size[1] + y.index[b]) * size[2] + x.index[a];
                          weight[count++] = x.weight[a] * y.weight[b] * z.weight[c];
                        }
@@ -42,7 +46,7 @@ void sample(const Tensor& out, const Tensor& in, const Tensor& grid, const Sampl
                    const T* from = in.data_as<T>() + n * channels * plane;
                    T* to = out.data_as<T>() + n * channels * positions + place;
                    for (int64_t c = 0; c < channels; ++c, from += plane, to += positions) {
-                     T sum = 0;
+                     T sum = outside;
                      for (int k = 0; k < count; ++k) sum += from[offset[k]] * weight[k];
                      *to = sum;
                    }

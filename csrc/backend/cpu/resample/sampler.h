@@ -109,7 +109,7 @@ struct Sampler {
     constexpr T a = T(-0.75);
     if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
     if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
-    return 0;
+    return x >= 2 ? T(0) : x;  // NaN
   }
   static T cubic_slope(T x) {
     constexpr T a = T(-0.75);

@@ -83,10 +83,10 @@ Tensor diff(KeySet, const Tensor& self, int64_t n, int64_t dim, const Tensor& pr
             const Tensor& append) {
   check(self.ndim() > 0, "diff expects input to be at least one-dimensional");
   check(n >= 0, "order must be non-negative but got ", n);
+  if (n == 0) return ops::clone(self, MemoryFormat::kContiguous);
   const int64_t d = wrap_dim(dim, self.ndim(), "diff");
   for (const Tensor& part : {prepend, append})
     if (part) check_joins(part, self, d);
-  if (n == 0) return ops::clone(self, MemoryFormat::kContiguous);
   Tensor x = self;
   if (prepend || append) {
     std::vector<Tensor> parts{self};

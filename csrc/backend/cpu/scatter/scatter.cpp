@@ -2,6 +2,7 @@
 #include "generated/kernels/scatter.h"
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/scatter/scatter_indices.h"
+#include "ops/copy/in_dtype.h"
 
 namespace uh::kernels {
 namespace {
@@ -18,6 +19,11 @@ std::optional<IndexWalk> begin(const Tensor& self, int64_t dim, const Tensor& in
 
 void folded(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Fused op,
             bool include_self, std::string_view name) {
+  if (is_reduced_floating(self.dtype())) {  // rounded once, at the end
+    const Tensor sums = in_dtype(self, DType::kFloat32);
+    folded(sums, dim, index, in_dtype(src, DType::kFloat32), op, include_self, name);
+    return copy_elements(self, sums);
+  }
   const auto walk = begin(self, dim, index, &src, name);
   if (!walk) return;
   if (!include_self) forget_places(self, *walk, op);

@@ -11,8 +11,7 @@ Tensor as_strided_backward(KeySet, const Tensor& grad, const Dims& input_sizes,
         "as_strided_backward: sizes and strides must have the same length");
   check(grad.sizes() == size, "as_strided_backward: the gradient has sizes ", grad.sizes(),
         ", the view ", size);
-  Tensor result = empty(input_sizes, grad.dtype(), grad.device());
-  if (result.is_meta() || result.numel() == 0) return result;
+  if (numel_of(input_sizes) == 0) return empty(input_sizes, grad.dtype(), grad.device());
   const int64_t base = std::min(input_offset, offset);
   constexpr int64_t kMost = int64_t{1} << 44;
   const auto reach = [&](const Dims& sizes, const Dims& strides, int64_t from) {
@@ -42,26 +41,26 @@ Tensor as_strided_backward(KeySet, const Tensor& grad, const Dims& input_sizes,
       }
     }
   };
+  // The memory of input and view: the result has the input's strides.
+  const Tensor memory = empty(Dims{room}, grad.dtype(), grad.device());
+  const Tensor result = alias(memory, {input_sizes, input_strides, input_offset - base});
+  if (result.is_meta()) return result;
   const Tensor dense = as_contiguous(grad);
+  fill_elements(memory, ElementBytes{});
   visit_any(grad.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> sums(static_cast<size_t>(room), T{});
+    T* const sums = memory.data_as<T>();
     std::vector<int64_t> shared(static_cast<size_t>(room), 0);
     const T* from = dense.data_as<T>();
-    walk(size, stride, offset, [&](int64_t at) {
-      auto&& sum = sums[static_cast<size_t>(at)];
-      sum = static_cast<T>(sum + *from++);
-    });
+    walk(size, stride, offset, [&](int64_t at) { sums[at] = static_cast<T>(sums[at] + *from++); });
     walk(input_sizes, input_strides, input_offset,
          [&](int64_t at) { ++shared[static_cast<size_t>(at)]; });
-    T* to = result.data_as<T>();
     // Input elements at one address share its gradient.
-    walk(input_sizes, input_strides, input_offset, [&](int64_t at) {
-      const auto i = static_cast<size_t>(at);
-      *to++ = shared[i] > 1
-                  ? static_cast<T>(sums[i] / static_cast<T>(static_cast<double>(shared[i])))
-                  : sums[i];
-    });
+    for (int64_t at = 0; at < room; ++at) {
+      const int64_t sharers = shared[static_cast<size_t>(at)];
+      if (sharers > 1)
+        sums[at] = static_cast<T>(sums[at] / static_cast<T>(static_cast<double>(sharers)));
+    }
   });
   record_write(result);
   return result;
