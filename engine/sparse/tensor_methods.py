@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import engine
 from engine._generated import ops
 from engine._native import lib
+from engine.arguments import INTEGER, accepts, check_tensor, type_word
 from engine.dtypes import dtype, sparse_coo, sparse_csr, strided
 from engine.sparse.construct import refused
 from engine.tensor import Tensor
@@ -131,6 +132,10 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
 
     Raises: NotImplementedError for a tensor that is not a matrix.
     """
+    if dense_dim is not None and not accepts(INTEGER, dense_dim):
+        raise TypeError(
+            f"to_sparse_csr: argument 'dense_dim' must be int, got {type_word(dense_dim)}"
+        )
     if dense_dim is not None and not 0 <= dense_dim <= self.dim() - 2:
         raise RuntimeError(
             f"to_sparse_csr: dense_dim must be in [0, {self.dim() - 2}], but {dense_dim} is given"
@@ -171,6 +176,7 @@ def resize_as_sparse_(self: Tensor, the_template: Tensor) -> Tensor:
 
 def smm(self: Tensor, mat2: Tensor) -> Tensor:
     """Multiply a sparse matrix and a dense one; the result is sparse. See `sparse.mm` for a dense one."""
+    check_tensor("smm", "input", self)
     if not self.is_sparse:
         raise RuntimeError("smm: can only be called on sparse tensors, got a strided one")
     return engine.sparse.mm(self, mat2).to_sparse()

@@ -55,8 +55,9 @@ void check_heads(const Tensor& query, const Tensor& key, const Tensor& value) {
 
 // Repeats the heads of a key or value for the query heads that share them.
 Tensor repeated(const Tensor& t, const Tensor& query) {
+  if (heads_of(t) == heads_of(query)) return t;  // also if there are none
   const int64_t times = heads_of(query) / heads_of(t);
-  return times == 1 ? t : ops::repeat_interleave_self_int(t, times, t.ndim() - 3, std::nullopt);
+  return ops::repeat_interleave_self_int(t, times, t.ndim() - 3, std::nullopt);
 }
 
 // Views the heads as (heads of the key, query heads per key head).

@@ -4,6 +4,7 @@
 #include "generated/ops/creation.h"
 #include "generated/ops/decompose.h"
 #include "ops/decompose/shapes.h"
+#include "ops/linalg/checks.h"
 #include "ops/linalg/matrices.h"
 
 namespace uh::kernels {

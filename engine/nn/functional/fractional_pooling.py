@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine._generated import ops
+from engine.arguments import check_tensor
 from engine.creation import arange
 from engine.dtypes import int64
 from engine.tensor import Tensor
@@ -91,6 +92,7 @@ def _fractional(dims: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
     ) -> tuple[Tensor, Tensor]:
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        check_tensor(name, "input", input)
         if input.dim() not in (dims + 1, dims + 2):
             raise IndexError(
                 f"{name}: expected {dims + 1} or {dims + 2} dimensions, got {input.dim()}"
