@@ -114,7 +114,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "integers are promoted in the loss, which PyTorch computes in place",
         r"nn\.functional\.gaussian_nll_loss",
-        r"^returns, PyTorch raises RuntimeError.*can't be cast to the desired output type (unsigned char|\w* ?int|char|short)",
+        r"^returns, PyTorch raises RuntimeError.*can't be cast to the desired output type (unsigned char"
+        r"|\w* ?int|char|short)",
     ),
     Difference(
         "16-bit floats are counted in float32: convert them",
@@ -216,7 +217,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         r"PyTorch's is (InvalidBackend|RuntimeError.*Unrecognized mode)",
     ),
     Difference(
-        "NumPy's bool is no number of PyTorch's: it is taken for a truth value, a size or nothing at all",
+        "NumPy's bool is not a number to PyTorch: it is taken for a truth value, a size or nothing at all",
         r".*",
         r"^(raises TypeError|raises RuntimeError.*with a bool number is not supported|dtype"
         r"|returns, PyTorch raises TypeError.*'numpy.bool' object)",
@@ -302,7 +303,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "None for an optional `dim` or `axis`, or both names of it, where PyTorch's overloads have no None",
         r"(Tensor\.)?(squeeze_?|prod|sum|mean|any|all|to_sparse)",
-        r"^returns, PyTorch raises TypeError.*((axis|dim)=|NoneType|keepdims?=|missing 1 required|takes 0 positional)",
+        r"^returns, PyTorch raises TypeError.*((axis|dim)=|NoneType|keepdims?=|missing 1 required"
+        r"|takes 0 positional)",
     ),
     Difference(
         "true_divide is div, with its rounding_mode",

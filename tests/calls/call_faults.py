@@ -26,18 +26,21 @@ FAULTS = tuple(
         (
             "the type of an argument",
             "TypeError|AttributeError",
-            r"must be (?!greater)[\w.\s,]+?, (not|got|but got|but found)|invalid combination of arguments|has no attribute"
+            r"must be (?!greater)[\w.\s,]+?, (not|got|but got|but found)|invalid combination of arguments"
+            r"|has no attribute"
             r"|unexpected keyword argument|missing \d+ required|missing required|takes .* positional arguments?"
             r"|takes no keyword|expected a (function|dtype)|expected ints|cannot be called with|multiple values for"
             r"|must be (tuple|sequence|Tensor|a number|int|bool|float|str)|expected Tensor as element|has no len\(\)"
-            r"|unhashable type|failed to unpack|not subscriptable|not iterable|must be tensors|data must be a sequence"
+            r"|unhashable type|failed to unpack|not subscriptable|not iterable|must be tensors"
+            r"|data must be a sequence"
             r"|expected a sequence of length|invalid data type|expected a name such as"
             r"|positional-only arguments|a bytes-like object is required|expected indices to be|unsupported operand",
         ),
         (
             "an argument that a mode does not support",
             "NotImplementedError",
-            r"mode needs|Padding size \S+ is not supported|Only 3D, 4D and 5D|[Uu]nrecogni[sz]ed padding mode|per_sample_weights was not None",
+            r"mode needs|Padding size \S+ is not supported|Only 3D, 4D and 5D|[Uu]nrecogni[sz]ed padding mode"
+            r"|per_sample_weights was not None",
         ),
         (
             "a dtype without a kernel",
@@ -51,24 +54,28 @@ FAULTS = tuple(
             r"(?i)dimension out of range|index \S+ is out of (bounds|range)|out of range for|Dimension specified as"
             r"|expected \d( or \d)? dimensions|too many indices|invalid index|tensors used as indices"
             r"|(size|dim)\S* .*out of range|must have \d+ sizes|Index has to be|Index should have dimension"
-            r"|start out of range|indexing tensors could not be broadcast|shape of the mask|tuple index out of range|Expected reduction dim",
+            r"|start out of range|indexing tensors could not be broadcast|shape of the mask"
+            r"|tuple index out of range|Expected reduction dim",
         ),
         (
             "the dtype of a result, or of two operands",
             "RuntimeError|ValueError|TypeError",
-            r"can't be cast|[Ee]xpected out tensor to have dtype|to have the same dtype|same dtype|should have the same"
+            r"can't be cast|[Ee]xpected out tensor to have dtype|to have the same dtype|same dtype"
+            r"|should have the same"
             r"|only supports bool tensor|should be (of )?(type )?int64|elements in indices|must be a floating dtype"
             r"|dtype must be|a Boolean alpha|argument alpha must not|argument beta must not|without overflow"
             r"|does not support complex|not supported for complex|complex (input|tensors?) (is|are) not"
             r"|cannot be converted to type|Expected .*dtype|expected .*dtype|scalar type|is only supported for"
             r"|with a bool (tensor|number) is not supported|Boolean (Tensor|value)|Integer division|integer tensor"
-            r"|dtypes? (match|is wrong|does not match)|[Ff]ound dtype|not implemented for complex|expected a tensor of floating point|mixed dtype|share same datatype",
+            r"|dtypes? (match|is wrong|does not match)|[Ff]ound dtype|not implemented for complex"
+            r"|expected a tensor of floating point|mixed dtype|share same datatype",
         ),
         (
             "sizes that do not fit",
             "RuntimeError|ValueError",
             r"(?i)size|shape|broadcast|too small|only supported on matrices|implicitly created only for scalar|buffer"
-            r"|dimension|@ vector expected|should contain \d+ elements|batches of square matrices|number of elements|numel|length|[1-4]D\b"
+            r"|dimension|@ vector expected|should contain \d+ elements|batches of square matrices"
+            r"|number of elements|numel|length|[1-4]D\b"
             r"|stride|kernel|padding|dilation|groups|channels",
         ),
         (
@@ -100,9 +107,13 @@ FAULTS = tuple(
             "the value of a number or a word",
             "RuntimeError|ValueError",
             r"(?i)(must|should|has to|have to|expects?|expected|cannot|can't) .*(be|in|>|<|positive|between|negative"
-            r"|nonzero|zero|one of|greater|less|all elements)|is not a valid value|should only be set|is not supported"
-            r"|not supported yet|invalid|unsupported|expected [\w.]+ to be|sigma > 0|>= ?0|division by zero|nan|finite"
-            r"|requires the return_complex|both running_mean and running_var|values to unpack|string to float|requires \w+ to either|expected layout|appears multiple times|not unique|ambiguous|only one element tensors",
+            r"|nonzero|zero|one of|greater|less|all elements)|is not a valid value|should only be set"
+            r"|is not supported"
+            r"|not supported yet|invalid|unsupported|expected [\w.]+ to be|sigma > 0|>= ?0|division by zero|nan"
+            r"|finite"
+            r"|requires the return_complex|both running_mean and running_var|values to unpack|string to float"
+            r"|requires \w+ to either|expected layout|appears multiple times|not unique|ambiguous"
+            r"|only one element tensors",
         ),
     )
 )

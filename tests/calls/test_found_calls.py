@@ -737,11 +737,11 @@ def test_16_bit_floats_are_added_to_a_rounded_multiple() -> None:
 
 def test_16_bit_floats_are_scattered_into_float32() -> None:
     sums = engine.zeros(2, dtype=engine.bfloat16)
-    places, ones = engine.zeros(300, dtype=engine.int64), engine.full((300,), 3.5).bfloat16()
-    assert sums.scatter_add(0, places, ones).tolist() == [1048.0, 0.0]
-    assert sums.scatter_reduce(0, places, ones, "sum").tolist() == [1048.0, 0.0]
+    indices, ones = engine.zeros(300, dtype=engine.int64), engine.full((300,), 3.5).bfloat16()
+    assert sums.scatter_add(0, indices, ones).tolist() == [1048.0, 0.0]
+    assert sums.scatter_reduce(0, indices, ones, "sum").tolist() == [1048.0, 0.0]
     view = engine.zeros(2, 2, dtype=engine.bfloat16).t()[1]
-    view.scatter_add_(0, places, ones)
+    view.scatter_add_(0, indices, ones)
     assert view.tolist() == [1048.0, 0.0]
 
 
