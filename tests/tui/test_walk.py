@@ -162,8 +162,8 @@ def test_home_and_what_it_opens(tmp_path: Path, size: tuple[int, int], look: str
         terminal.press(b"j\r", lambda text: "event 1," in text.split("\n")[0], "it did not open")
         terminal.press(b"0", lambda text: "0 Autograd" in text.split("\n")[1], "0 is dead")
         terminal.press(b"d", lambda text: "closes" in text, "d is dead")
-        shrink(terminal, size, "closes")
         terminal.press(ESCAPE, lambda text: "closes" not in text, "Esc after d")
+        shrink(terminal, size, "0 Autograd")
         terminal.press(ESCAPE, lambda text: "Esc again" in text, "Esc")
         terminal.press(ESCAPE, at_home, "Esc twice")
         # the playground
