@@ -32,7 +32,7 @@ inline To convert(From from) {
   } else if constexpr (is_complex_v<From> && !is_complex_v<To>) {
     return convert<To>(from.re);
   } else if constexpr (std::is_same_v<From, BoolByte>) {
-    return convert<To>(static_cast<uint8_t>(from.byte != 0));
+    return from.byte != 0 ? To(1) : To(0);  // GCC vectorises a selection, not a cast of `!=`
   } else if constexpr (std::is_same_v<To, BoolByte>) {
     return BoolByte{static_cast<uint8_t>(from != 0)};
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
@@ -81,7 +81,12 @@ inline uint16_t float_to_half(float value) {
 void float_from_half(void* dst_, const void* src_, int64_t n) {
   auto* __restrict dst = static_cast<float*>(dst_);
   const auto* __restrict src = static_cast<const uint16_t*>(src_);
-#if defined(__F16C__)
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  for (int64_t i = 0; i < n; i += 16) {
+    const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);
+    _mm512_mask_storeu_ps(dst + i, mask, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, src + i)));
+  }
+#elif defined(__F16C__)
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     _mm256_storeu_ps(dst + i,
@@ -96,7 +101,13 @@ void float_from_half(void* dst_, const void* src_, int64_t n) {
 void half_from_float(void* dst_, const void* src_, int64_t n) {
   auto* __restrict dst = static_cast<uint16_t*>(dst_);
   const auto* __restrict src = static_cast<const float*>(src_);
-#if defined(__F16C__)
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  for (int64_t i = 0; i < n; i += 16) {
+    const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);
+    _mm256_mask_storeu_epi16(dst + i, mask,
+                             _mm512_cvtps_ph(_mm512_maskz_loadu_ps(mask, src + i), 0));
+  }
+#elif defined(__F16C__)
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + i),
@@ -135,8 +146,52 @@ void move(void* dst_, int64_t dst_stride, const void* src_, int64_t src_stride, 
     for (int64_t i = 0; i < n; ++i) dst[i] = value;
   } else if (dst_stride == 1 && src_stride == -1) {  // flip
     for (int64_t i = 0; i < n; ++i) dst[i] = src[-i];
+  } else if (dst_stride == 1 && src_stride == 2) {  // every second column, or the real parts
+    for (int64_t i = 0; i < n; ++i) dst[i] = src[2 * i];
   } else {
     for (int64_t i = 0; i < n; ++i) dst[i * dst_stride] = src[i * src_stride];
+  }
+}
+
+// Copies a few bytes by two moves that may overlap, of the largest size that fits.
+template <size_t kBytes>
+inline void copy_ends(std::byte* dst, const std::byte* src, size_t bytes) {
+  std::memcpy(dst, src, kBytes);
+  std::memcpy(dst + bytes - kBytes, src + bytes - kBytes, kBytes);
+}
+
+// A call of memcpy costs more than copying a short row.
+inline void copy_short(std::byte* dst, const std::byte* src, size_t bytes) {
+  if (bytes > 16) {
+    for (size_t i = 0; i + 16 < bytes; i += 16) std::memcpy(dst + i, src + i, 16);
+    std::memcpy(dst + bytes - 16, src + bytes - 16, 16);
+  } else if (bytes >= 8) {
+    copy_ends<8>(dst, src, bytes);
+  } else if (bytes >= 4) {
+    copy_ends<4>(dst, src, bytes);
+  } else if (bytes >= 2) {
+    copy_ends<2>(dst, src, bytes);
+  } else {
+    *dst = *src;
+  }
+}
+
+template <class T>
+void move_rows(void* dst_, int64_t dst_row, int64_t dst_stride, const void* src_, int64_t src_row,
+               int64_t src_stride, int64_t rows, int64_t n) {
+  auto* dst = static_cast<T*>(dst_);
+  const auto* src = static_cast<const T*>(src_);
+  constexpr int64_t kShort = 128 / static_cast<int64_t>(sizeof(T)), kFew = 8;
+  if (dst_stride == 1 && src_stride == 1 && n <= kShort) {
+    for (int64_t r = 0; r < rows; ++r, dst += dst_row, src += src_row)
+      copy_short(reinterpret_cast<std::byte*>(dst), reinterpret_cast<const std::byte*>(src),
+                 static_cast<size_t>(n) * sizeof(T));
+  } else if (n < kFew && rows > n) {  // by columns, which are longer
+    for (int64_t j = 0; j < n; ++j)
+      move<T>(dst + j * dst_stride, dst_row, src + j * src_stride, src_row, rows);
+  } else {
+    for (int64_t r = 0; r < rows; ++r)
+      move<T>(dst + r * dst_row, dst_stride, src + r * src_row, src_stride, n);
   }
 }
 
@@ -306,6 +361,7 @@ CopyLoops make() {
   pair(DType::kComplex64, DType::kComplex128, cast_parts<float, double>);
   const auto by_size = [&]<class T>(int i, T) {
     loops.move[i] = move<T>;
+    loops.move_rows[i] = move_rows<T>;
     loops.transpose[i] = transpose<T>;
     loops.fill[i] = fill<T>;
     loops.masked_fill[i] = masked_fill<T>;

@@ -21,6 +21,10 @@ struct CopyLoops {
   using Move = void (*)(void* dst, int64_t dst_stride, const void* src, int64_t src_stride,
                         int64_t n);
   Move move[kSizeClasses];
+  // The same for rows of n elements, dst_row and src_row apart: fast for short rows, too.
+  using MoveRows = void (*)(void* dst, int64_t dst_row, int64_t dst_stride, const void* src,
+                            int64_t src_row, int64_t src_stride, int64_t rows, int64_t n);
+  MoveRows move_rows[kSizeClasses];
   // dst[c * dst_stride + r] = src[r * src_stride + c], tile by tile; both sides have unit strides.
   using Transpose = void (*)(void* dst, int64_t dst_stride, const void* src, int64_t src_stride,
                              int64_t rows, int64_t columns);

@@ -6,29 +6,45 @@
 namespace uh::UH_ISA {
 namespace {
 
-// Sums over k in a fixed number of lanes, so that the order does not depend on the register width.
-template <class T, class F>
-T summed(const T* x, const T* y, int64_t k, const F& f) {
-  constexpr int64_t kLanes = 64 / sizeof(T);
-  T lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= k; i += kLanes)
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += f(x[i + l] - y[i + l]);
-  T sum = 0;
-  for (int64_t l = 0; l < kLanes; ++l) sum += lanes[l];
-  for (; i < k; ++i) sum += f(x[i] - y[i]);
-  return sum;
-}
+constexpr int64_t kRows = kPackedRows;
 
 template <class T>
-T largest(const T* x, const T* y, int64_t k) {
-  T result = 0;
-  for (int64_t i = 0; i < k; ++i) {
-    const T d = __builtin_fabs(x[i] - y[i]);
-    result = d > result || d != d ? d : result;
-    if (d != d) return d;
+void pack(T* packed, const T* rows, int64_t n, int64_t k) {
+  for (int64_t j = 0; j < n; j += kRows, packed += kRows * k) {
+    for (int64_t r = 0; r < kRows; ++r) {
+      const T* row = rows + (j + r < n ? j + r : n - 1) * k;
+      for (int64_t i = 0; i < k; ++i) packed[i * kRows + r] = row[i];
+    }
   }
-  return result;
+}
+
+// total[r] = the sum of f(x[i] - y[r][i]) over i. Blocks are summed before they are added to the
+// total: the error grows with the number of blocks.
+template <class T, class F>
+void sums(T* total, const T* x, const T* y, int64_t k, const F& f) {
+  constexpr int64_t kBlock = 128;
+  for (int64_t r = 0; r < kRows; ++r) total[r] = 0;
+  for (int64_t i = 0; i < k;) {
+    const int64_t end = k - i < kBlock ? k : i + kBlock;
+    T sum[kRows] = {};
+    for (; i < end; ++i) {
+      for (int64_t r = 0; r < kRows; ++r) sum[r] += f(x[i] - y[i * kRows + r]);
+    }
+    for (int64_t r = 0; r < kRows; ++r) total[r] += sum[r];
+  }
+}
+
+// The largest |x[i] - y[r][i]|, or NaN if there is one.
+template <class T>
+void largest(T* result, const T* x, const T* y, int64_t k) {
+  for (int64_t r = 0; r < kRows; ++r) result[r] = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    for (int64_t r = 0; r < kRows; ++r) {
+      const T d = __builtin_fabs(x[i] - y[i * kRows + r]);
+      const T larger = d > result[r] ? d : result[r];
+      result[r] = d != d || result[r] != result[r] ? x[i] - y[i * kRows + r] + result[r] : larger;
+    }
+  }
 }
 
 template <class T>
@@ -40,22 +56,33 @@ T root(T v) {
 }
 
 template <class T>
-void row(T* out, const T* x, const T* y, int64_t n, int64_t k, double p) {
-  for (int64_t j = 0; j < n; ++j, y += k) {
-    if (p == 2) {
-      out[j] = root(summed(x, y, k, [](T d) { return d * d; }));
-    } else if (p == 1) {
-      out[j] = summed(x, y, k, [](T d) { return d < 0 ? -d : d; });
-    } else if (p == 0) {
-      out[j] = summed(x, y, k, [](T d) { return d != 0 ? T(1) : T(0); });
-    } else if (p == std::numeric_limits<double>::infinity()) {
-      out[j] = largest(x, y, k);
-    } else {
+void distances(T* result, const T* x, const T* y, int64_t k, double p) {
+  if (p == 2) {
+    sums(result, x, y, k, [](T d) { return d * d; });
+    for (int64_t r = 0; r < kRows; ++r) result[r] = root(result[r]);
+  } else if (p == 1) {
+    sums(result, x, y, k, [](T d) { return d < 0 ? -d : d; });
+  } else if (p == 0) {
+    sums(result, x, y, k, [](T d) { return d != 0 ? T(1) : T(0); });
+  } else if (p == std::numeric_limits<double>::infinity()) {
+    largest(result, x, y, k);
+  } else {
+    for (int64_t r = 0; r < kRows; ++r) {
       double sum = 0;
       for (int64_t i = 0; i < k; ++i)
-        sum += ::pow(static_cast<double>(__builtin_fabs(x[i] - y[i])), p);
-      out[j] = static_cast<T>(::pow(sum, 1 / p));
+        sum += ::pow(static_cast<double>(__builtin_fabs(x[i] - y[i * kRows + r])), p);
+      result[r] = static_cast<T>(::pow(sum, 1 / p));
     }
+  }
+}
+
+template <class T>
+void row(T* out, const T* x, const T* y, int64_t first, int64_t n, int64_t k, double p) {
+  for (int64_t j = first / kRows * kRows; j < n; j += kRows) {
+    T result[kRows];
+    distances(result, x, y + j * k, k, p);
+    const int64_t end = n - j < kRows ? n - j : kRows;
+    for (int64_t r = j < first ? first - j : 0; r < end; ++r) out[j + r - first] = result[r];
   }
 }
 
@@ -98,7 +125,8 @@ void pull(T* out, const T* x, const T* y, const T* g, const T* d, int64_t n, int
 }  // namespace
 
 const DistanceLoops& distance_loops() {
-  static const DistanceLoops loops{row<float>, row<double>, pull<float>, pull<double>};
+  static const DistanceLoops loops{pack<float>, pack<double>, row<float>,
+                                   row<double>, pull<float>,  pull<double>};
   return loops;
 }
 

@@ -91,7 +91,8 @@ struct AsIs {
 };
 
 constexpr int64_t kLanes = 64;
-constexpr int64_t kBlock = 4096;  // elements folded in Lane before they go to the accumulator
+constexpr int64_t kFewElements = 16;  // fewer are folded one by one
+constexpr int64_t kBlock = 4096;      // elements folded in Lane before they go to the accumulator
 
 // Folds n values, a power of two, by halves. Recursion with constant sizes keeps the values in
 // registers.
@@ -107,23 +108,18 @@ inline Acc fold_halves(const Acc* values) {
   }
 }
 
-// Returns x[0] op ... op x[n-1] for n >= kLanes. Lanes beyond the end get the identity; the
-// condition on each lane compiles to a masked load.
+// Returns x[0] op ... op x[n-1] for n > 0. The first step takes the elements that make the
+// number of the others a multiple of kLanes; its other lanes get the identity. At the end, this
+// step would keep the lanes in memory instead of registers.
 template <class Op, class Map, class Acc>
 inline Acc fold_block(const typename Map::Element* x, int64_t n) {
   using Lane = typename Map::Lane;
   Lane lane[kLanes];
-  for (int64_t l = 0; l < kLanes; ++l) lane[l] = Map::apply(x[l]);
-  int64_t i = kLanes;
-  for (; i + kLanes <= n; i += kLanes) {
+  const int first = static_cast<int>((n - 1) % kLanes) + 1;
+  for (int l = 0; l < static_cast<int>(kLanes); ++l)
+    lane[l] = l < first ? Map::apply(x[l]) : Op::template identity<Lane>();
+  for (int64_t i = first; i < n; i += kLanes) {
     for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], Map::apply(x[i + l]));
-  }
-  if (i < n) {
-    const int remainder = static_cast<int>(n - i);
-    Lane last[kLanes];
-    for (int l = 0; l < static_cast<int>(kLanes); ++l)
-      last[l] = l < remainder ? Map::apply(x[i + l]) : Op::template identity<Lane>();
-    for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], last[l]);
   }
   Acc wide[kLanes / 2];
   for (int64_t l = 0; l < kLanes / 2; ++l) {
@@ -139,7 +135,7 @@ void run(void* acc_, const void* x_, int64_t n) {
   auto acc = *static_cast<Acc*>(acc_);
   const auto* x = static_cast<const typename Map::Element*>(x_);
   int64_t i = 0;
-  while (n - i >= kLanes) {
+  while (n - i >= kFewElements) {
     const int64_t m = n - i < kBlock + kLanes ? n - i : kBlock;  // avoids a short last block
     acc = Op::template apply<Acc>(acc, fold_block<Op, Map, Acc>(x + i, m));
     i += m;

@@ -76,10 +76,10 @@ template <class E, class T>
 inline T nan_to_num(T x, T nan, bool has_high, T high, bool has_low, T low) {
   constexpr bool kHalf = std::is_same_v<E, Half>, kBrain = std::is_same_v<E, BFloat16>;
   const T max_value = kHalf ? T(65504) : kBrain ? T(0x1.FEp127f) : std::numeric_limits<T>::max();
-  if (isnan(x)) return nan;
-  if (x == std::numeric_limits<T>::infinity()) return has_high ? high : max_value;
-  if (x == -std::numeric_limits<T>::infinity()) return has_low ? low : -max_value;
-  return x;
+  const T above = has_high ? high : max_value, below = has_low ? low : -max_value;
+  const T not_low = x == -std::numeric_limits<T>::infinity() ? below : x;
+  const T finite = x == std::numeric_limits<T>::infinity() ? above : not_low;
+  return isnan(x) ? nan : finite;
 }
 template <class E, class R>
 inline Complex<R> nan_to_num(Complex<R> z, R nan, bool has_high, R high, bool has_low, R low) {

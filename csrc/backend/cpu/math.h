@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "backend/cpu/pointwise.h"
+#include "backend/cpu/special.h"
 #include "backend/cpu/vector_math.h"
 
 #if defined(UH_HAVE_LIBMVEC)
@@ -32,9 +33,10 @@ UH_MVEC(exp2)
 UH_MVEC(expm1)
 UH_MVEC(log)
 UH_MVEC(log2)
-UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos)
-    UH_MVEC(atan) UH_MVEC(sinh) UH_MVEC(cosh) UH_MVEC(tanh) UH_MVEC(asinh) UH_MVEC(acosh)
-        UH_MVEC(atanh) UH_MVEC(erf) UH_MVEC(erfc) UH_MVEC2(pow) UH_MVEC2(atan2) UH_MVEC2(hypot)
+UH_MVEC(log10)
+UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos) UH_MVEC(atan)
+    UH_MVEC(sinh) UH_MVEC(cosh) UH_MVEC(tanh) UH_MVEC(asinh) UH_MVEC(acosh) UH_MVEC(atanh)
+        UH_MVEC(erf) UH_MVEC(erfc) UH_MVEC2(pow) UH_MVEC2(atan2) UH_MVEC2(hypot)
 #undef UH_MVEC
 #undef UH_MVEC2
 #endif
@@ -49,9 +51,10 @@ UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asi
   UH_UNARY(log2)
   UH_UNARY(log10)
   UH_UNARY(sin)
-  UH_UNARY(cos) UH_UNARY(tan) UH_UNARY(asin) UH_UNARY(acos) UH_UNARY(atan) UH_UNARY(sinh)
-      UH_UNARY(cosh) UH_UNARY(asinh) UH_UNARY(acosh) UH_UNARY(atanh) UH_UNARY(erfc) UH_UNARY(sqrt)
-          UH_UNARY(floor) UH_UNARY(ceil) UH_UNARY(trunc) UH_UNARY(fabs) UH_UNARY(rint)
+  UH_UNARY(cos)
+  UH_UNARY(tan) UH_UNARY(asin) UH_UNARY(acos) UH_UNARY(atan) UH_UNARY(sinh) UH_UNARY(cosh)
+      UH_UNARY(asinh) UH_UNARY(acosh) UH_UNARY(atanh) UH_UNARY(erfc) UH_UNARY(sqrt) UH_UNARY(floor)
+          UH_UNARY(ceil) UH_UNARY(trunc) UH_UNARY(fabs) UH_UNARY(rint)
 #undef UH_UNARY
 
               inline double
@@ -71,6 +74,56 @@ UH_MVEC(log10) UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asi
   inline double hypot(double x, double y) { return ::hypot(x, y); }
   inline float copysign(float x, float y) { return ::copysignf(x, y); }
   inline double copysign(double x, double y) { return ::copysign(x, y); }
+
+  // As erfinv_float for small |y|, with a polynomial that needs no correction. Else the polynomials
+  // are accurate to 1e-6, and one step of Halley's method follows, whose error is of third order.
+  [[gnu::always_inline]] inline double erfinv(double y) {
+    const double a = fabs(y), rest = 1 - a, w = -log(rest * (1 + a));
+    const double direct = polynomial(
+        w - 0.14385, -1.0014592951027912e-06, -4.9100240623323188e-07, -9.996851432479845e-07,
+        1.0044978674503381e-06, 4.7909460217407902e-05, -9.3997716560393312e-05,
+        -0.0023990275588106607, 0.010527130584481426, 0.23519002861782762, 0.91983407711945697);
+    const double near = polynomial(w - 2.64, 1.6602463195810258e-08, 3.7702911863651128e-07,
+                                   -3.0446902720012402e-06, -7.2285327137592463e-06,
+                                   0.00021407005039582975, -0.0011323051022521478,
+                                   -0.004678209174269159, 0.24539961773917687, 1.5358538021260331);
+    const double far = polynomial(
+        ::sqrt(w) - 4.168033988749895, 1.7824751709546085e-05, -5.4955556871003064e-05,
+        1.1772289676768855e-05, 2.1498230548604516e-05, 0.00025926181777801913,
+        -0.00077112004703494444, 0.00086096521787689881, 1.0098704530073199, 4.0094458641059925);
+    const double x = a * (w < 5 ? near : far);
+    const double step = (::erfc(x) - rest) * ::exp(x * x) * 0.88622692545275801365;
+    const double corrected = x + step / (1 - x * step);
+    const double result = w < 0.2876 ? a * direct : corrected;
+    return copysign(a == 1 ? std::numeric_limits<double>::infinity() : result, y);
+  }
+  inline float erfinv(float y) { return erfinv_float(y); }
+
+  // Computed in double: x is shifted to at least 8, where Stirling's series has an error of 1e-16;
+  // below zero by reflection, sin(pi x) at the distance from the nearest integer.
+  [[gnu::always_inline]] inline float log_gamma(float x) {
+    const bool negative = x <= 0;
+    const double v = x, t = negative ? 1 - v : v;
+    const double square = t * (t + 7);  // of t (t + 1) ... (t + 7), two factors at a time
+    const double product = square * (square + 6) * (square + 10) * (square + 12);
+    const bool small = t < 8;
+    const double z = small ? t + 8 : t, inverse = 1 / z;
+    const double series =
+        polynomial(inverse * inverse, -3617.0 / 122400, 1.0 / 156, -691.0 / 360360, 1.0 / 1188,
+                   -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12);
+    const double stirling = (z - 0.5) * ::log(z) - z + 0.91893853320467274178 + series * inverse;
+    const double r = v - rint(v), q = r * r;
+    const double sine =
+        r * polynomial(q, -2.1165609793176371e-05, 0.00046601186138373052, -0.0073703723765365173,
+                       0.082145880333209353, -0.59926452901403504, 2.5501640398758454,
+                       -5.1677127800502154, 3.1415926535897931);
+    const double shift = small ? product : 1.0;
+    const double divisor = negative ? fabs(sine) / (shift * 3.14159265358979323846) : shift;
+    const double result = (negative ? -stirling : stirling) - ::log(divisor);
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    return fabs(x) == kInf ? kInf : static_cast<float>(result);
+  }
+  inline double log_gamma(double x) { return special::log_gamma(x); }
 
   template <class T>
   inline bool isnan(T x) {

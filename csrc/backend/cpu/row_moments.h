@@ -41,13 +41,18 @@ inline void distances(const T* x, int64_t n, T from, double& sum, double& square
       second[v] += d * d;
     }
   }
+  if (i < n) {  // the tail of a step has distance 0
+    alignas(64) T tail[kStep];
+    for (int64_t l = 0; l < kStep; ++l) tail[l] = l < n - i ? x[i + l] - from : T(0);
+#pragma GCC unroll 16
+    for (int64_t v = 0; v < kParts; ++v) {
+      const V d = L::load(tail + v * L::kCount);
+      first[v] += d;
+      second[v] += d * d;
+    }
+  }
   sum = static_cast<double>(L::sum(first));
   squares = static_cast<double>(L::sum(second));
-  for (; i < n; ++i) {
-    const double d = static_cast<double>(x[i]) - static_cast<double>(from);
-    sum += d;
-    squares += d * d;
-  }
 }
 
 // Adds n elements to `acc`.

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/softmax_loops.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "backend/cpu/fold.h"
@@ -40,7 +41,7 @@ inline T largest_of(const T* x, int64_t n) {
       for (int v = 0; v < 4; ++v) best[v] = larger(best[v], L::load(x + i + v * L::kCount));
     largest = L::fold(larger(larger(best[0], best[1]), larger(best[2], best[3])), larger);
   }
-  for (; i < n; ++i) largest = Max::apply(largest, x[i]);
+  run<Max, AsIs<T>, T>(&largest, x + i, n - i);
   return largest;
 }
 
@@ -76,10 +77,9 @@ inline double exponentials(T* out, const T* x, int64_t n, T from) {
     const int64_t remainder = n - i;
 #pragma omp simd
     for (int64_t l = 0; l < remainder; ++l) lane[l] = decay(x[i + l] - from);
-    for (int64_t l = 0; l < remainder; ++l) {
-      if constexpr (kStore) out[i + l] = lane[l];
-      sum += static_cast<double>(lane[l]);
-    }
+    if constexpr (kStore) std::copy_n(lane, remainder, out + i);
+    std::fill(lane + remainder, lane + kLanes, T(0));
+    sum += total(lane);
   }
   return sum;
 }

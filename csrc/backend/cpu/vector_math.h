@@ -1,5 +1,5 @@
-// log and log1p of floats in a form that the compiler vectorises, and bit operations used by exp,
-// tanh and erf, which codegen/helpers.yaml declares (generated/helpers.h).
+// log, log1p and erfinv of floats in a form that the compiler vectorises, and bit operations used
+// by exp, tanh and erf, which codegen/helpers.yaml declares (generated/helpers.h).
 //
 // Not libmvec: its calls cannot be inlined, and its logarithms leave the vector code for a single
 // negative number. Networks spend their time in these functions; straight-line arithmetic on whole
@@ -75,6 +75,31 @@ inline float log1p_float(float x) {
   const float scale = std::bit_cast<float>((127 - (n < 120 ? n : 120)) << 23);
   const float result = log_ends(u, log_split(s.f + lost * scale, s.n));
   return x == 0.0f ? x : result;
+}
+
+// The polynomial in x with the given coefficients, highest power first.
+template <class T, class... Lower>
+[[gnu::always_inline]] inline T polynomial(T, T sum) {
+  return sum;
+}
+template <class T, class... Lower>
+[[gnu::always_inline]] inline T polynomial(T x, T sum, T next, Lower... lower) {
+  return polynomial(x, sum * x + next, lower...);
+}
+
+// The inverse of erf is y P(w) with w = -log(1 - y**2); near the ends, y P(sqrt(w)). The
+// polynomials are minimax fits with a relative error of 1e-8.
+[[gnu::always_inline]] inline float erfinv_float(float y) {
+  const float a = __builtin_fabsf(y);
+  const float w = -log_float((1.0f - a) * (1.0f + a));
+  const float near = polynomial(w - 2.5f, -8.79104322e-09f, 2.32326419e-08f, 4.66170479e-07f,
+                                -3.46270473e-06f, -4.963347e-06f, 0.000218344439f, -0.00125274188f,
+                                -0.00417738678f, 0.246640286f, 1.50140936f);
+  const float far = polynomial(__builtin_sqrtf(w) - 3.16131567f, 0.000115704151f, -0.000141589043f,
+                               -0.000347894946f, 0.00123621298f, -0.00225392274f, 0.00334365305f,
+                               -0.00478222448f, 0.0065009868f, 1.00421035f, 2.99477988f);
+  const float ratio = w < 5.0f ? near : far;
+  return y * (a == 1.0f ? __builtin_inff() : ratio);
 }
 
 }  // namespace uh::UH_ISA::m

@@ -214,7 +214,7 @@ T m_angle(T x) { return x < 0 ? M_PI_F : x != x ? x : (T)0; }
 //: angle double
 T m_angle(T x) { return x < 0 ? M_PI : x != x ? x : (T)0; }
 
-//: log_gamma double
+//: log_gamma float double
 #define m_log_gamma lgamma
 
 // ---- complex numbers

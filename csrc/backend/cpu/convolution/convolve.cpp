@@ -10,6 +10,7 @@
 #include "backend/cpu/convolution/task.h"
 #include "backend/cpu/convolution/trim.h"
 #include "backend/cpu/copy/elements.h"
+#include "backend/cpu/copy_loops.h"
 #include "base/parallel.h"
 #include "memory/allocator.h"
 #include "ops/convolution/axis.h"
@@ -70,7 +71,7 @@ class Convolution {
     const double worth = 65536.0 * static_cast<double>(tasks) / (work() + 1);  // a thread's wake-up
     const auto grain = static_cast<int64_t>(std::min(worth, 1e9)) + 1;
     parallel_for(0, tasks, grain, [&](int64_t lo, int64_t hi) {
-      Scratch scratch(width_, most_taps, std::min(most_taps, 2 * kTaps));
+      Scratch scratch(parts_.size(), width_, std::min(most_taps, 2 * kTaps));
       for (int64_t task = lo; task < hi; ++task) {
         const int64_t band = task % bands_, rest = task / bands_;
         run_task(rest % groups_, rest / groups_, band, scratch);
@@ -310,45 +311,50 @@ class Convolution {
     }
   }
 
+  // Elements [first, last) of an axis of the buffer are inside the input, where the first is
+  // `from`.
+  struct Inside {
+    int64_t first, last, from;
+  };
+  Inside inside(size_t a, const Buffer& b, int64_t phase) const {
+    const ConvAxis& axis = axes_[a];
+    const int64_t shift = b.start[a] * axis.split + phase - axis.low;  // input index of element 0
+    const auto reaching = [&](int64_t index) {
+      return index <= shift ? 0 : std::min(b.size[a], ceil_div(index - shift, axis.split));
+    };
+    const int64_t first = reaching(0), last = std::max(first, reaching(axis.in));
+    return {first, last, shift + first * axis.split};
+  }
+
   T* fill_plane(T* to, const Buffer& b, const std::byte* image, int64_t pz, int64_t py,
                 int64_t px) const {
-    const ConvAxis& x = axes_[kX];
+    const Inside z = inside(0, b, pz), y = inside(1, b, py), x = inside(kX, b, px);
+    const int64_t width = b.size[kX], n = x.last - x.first, rows = y.last - y.first;
+    const int64_t slice = b.size[1] * width, size = b.size[0] * slice;
+    if (n * rows * (z.last - z.first) != size)
+      std::memset(to, 0, static_cast<size_t>(size) * sizeof(T));
+    if (n == 0 || rows == 0) return to + size;
     const int64_t item = itemsize(input_.dtype());
-    // Elements [j0, j1) of a row are inside the input.
-    const int64_t shift = b.start[kX] * x.split + px - x.low;  // input index of element 0
-    const int64_t width = b.size[kX];
-    const int64_t j0 = std::clamp<int64_t>(shift >= 0 ? 0 : ceil_div(-shift, x.split), 0, width);
-    const int64_t j1 =
-        std::clamp<int64_t>(x.in <= shift ? 0 : ceil_div(x.in - shift, x.split), j0, width);
-    const bool plain = input_.dtype() == out_.dtype() && x.split == 1 && in_stride_[kX] == 1;
-    const auto input_of = [&](size_t a, int64_t j, int64_t phase) {
-      return (b.start[a] + j) * axes_[a].split + phase - axes_[a].low;
-    };
-    const auto row_bytes = static_cast<size_t>(width) * sizeof(T);
-    for (int64_t z = 0; z < b.size[0]; ++z) {
-      const int64_t iz = input_of(0, z, pz);
-      for (int64_t y = 0; y < b.size[1]; ++y, to += width) {
-        const int64_t iy = input_of(1, y, py);
-        if (iz < 0 || iz >= axes_[0].in || iy < 0 || iy >= axes_[1].in || j0 == j1) {
-          std::memset(to, 0, row_bytes);
-          continue;
-        }
-        for (int64_t j = 0; j < j0; ++j) to[j] = 0;
-        for (int64_t j = j1; j < width; ++j) to[j] = 0;
-        const std::byte* from = image + (iz * in_stride_[0] + iy * in_stride_[1] +
-                                         (shift + j0 * x.split) * in_stride_[kX]) *
-                                            item;
-        if (plain)
-          std::memcpy(to + j0, from, static_cast<size_t>(j1 - j0) * sizeof(T));
-        else
-          load_run(to + j0, out_.dtype(), from, input_.dtype(), x.split * in_stride_[kX], j1 - j0);
+    const int64_t row = axes_[1].split * in_stride_[1], step = axes_[kX].split * in_stride_[kX];
+    const auto move_rows = copy_loops().move_rows[size_class(item)];
+    for (int64_t i = z.first; i < z.last; ++i) {
+      const int64_t iz = z.from + (i - z.first) * axes_[0].split;
+      const std::byte* from =
+          image + (iz * in_stride_[0] + y.from * in_stride_[1] + x.from * in_stride_[kX]) * item;
+      T* target = to + i * slice + y.first * width + x.first;
+      if (input_.dtype() == out_.dtype()) {
+        move_rows(target, width, 1, from, row, step, rows, n);
+        continue;
       }
+      for (int64_t r = 0; r < rows; ++r, target += width, from += row * item)
+        load_run(target, out_.dtype(), from, input_.dtype(), step, n);
     }
-    return to;
+    return to + size;
   }
 
   // Computes the offset of each channel's taps from a pixel's position in the buffer.
   void make_offsets(const ConvPart& part, const Buffer& b, std::vector<int64_t>& offsets) const {
+    offsets.resize(static_cast<size_t>(part.count));
     size_t k = 0;
     const auto ny = static_cast<int64_t>(axes_[1].phases.size());
     const auto nx = static_cast<int64_t>(axes_[2].phases.size());
@@ -399,21 +405,25 @@ class Convolution {
     return spread / static_cast<double>(pixels) - 1 > 0.8 / static_cast<double>(blocks_.size());
   }
 
-  void cut_tiles(const ConvPart& part, const Spatial& extent, const Buffer& b, Scratch& s) const {
+  void cut_tiles(const ConvPart& part, const Spatial& extent, const Buffer& b, ConvCut& cut) const {
+    const ConvCut::Shape shape{extent, b.size, b.start, b.images, b.plane, b.readable};
+    if (cut.shape == shape) return;
+    cut.shape = shape;
+    make_offsets(part, b, cut.offsets);
     const bool dense = is_dense(extent, b);
-    const int64_t furthest = *std::max_element(s.offsets.begin(), s.offsets.begin() + part.count);
-    s.tiles.clear();
-    s.runs.clear();
+    const int64_t furthest = *std::max_element(cut.offsets.begin(), cut.offsets.end());
+    cut.tiles.clear();
+    cut.runs.clear();
     Walk at{extent, b};
     while (!at.done()) {
-      ConvTile tile{s.runs.size(), 0, at.position(), 0, 0, dense};
+      ConvTile tile{cut.runs.size(), 0, at.position(), 0, 0, dense};
       // Near the end of the input, a whole tile would read past it.
       tile.gathers = dense || tile.position + furthest + width_ > b.readable;
-      const int64_t vectors = ceil_div(next_tile(part, at, tile.gathers, s.runs), loops_.lanes);
+      const int64_t vectors = ceil_div(next_tile(part, at, tile.gathers, cut.runs), loops_.lanes);
       tile.kind = vectors > 3 ? 3 : static_cast<int>(vectors) - 1;
       tile.width = Loops::kVectors[tile.kind] * loops_.lanes;
-      tile.runs = s.runs.size() - tile.first_run;
-      s.tiles.push_back(tile);
+      tile.runs = cut.runs.size() - tile.first_run;
+      cut.tiles.push_back(tile);
     }
   }
 
@@ -421,13 +431,13 @@ class Convolution {
   // are kept in `sums`, for as many channels as fit the cache with all tiles of the task.
   void run_part(const ConvPart& part, const Spatial& extent, const Buffer& b, int64_t group,
                 Scratch& s) const {
-    make_offsets(part, b, s.offsets);
-    cut_tiles(part, extent, b, s);
+    ConvCut& cut = s.cuts[static_cast<size_t>(&part - parts_.data())];
+    cut_tiles(part, extent, b, cut);
     T* const out = out_data() + (b.image * out_.size(1) + group * out_channels_) * out_plane_;
     const T* const bias = bias_.data() + group * out_channels_;
     const int64_t pieces = std::max<int64_t>(1, (part.count + kTaps / 2) / kTaps);
     const auto item = static_cast<int64_t>(sizeof(T));
-    const auto tiles = static_cast<int64_t>(s.tiles.size());
+    const auto tiles = static_cast<int64_t>(cut.tiles.size());
     const int64_t row_bytes = pieces == 1 ? part.count * item : tiles * width_ * item;
     const int64_t room = pieces == 1 ? kWeightBytes : kSumBytes;
     for (size_t first = 0, last = 0; first < blocks_.size(); first = last) {
@@ -438,12 +448,12 @@ class Convolution {
       for (int64_t piece = 0; piece < pieces; ++piece) {
         const int64_t from = part.count * piece / pieces, to = part.count * (piece + 1) / pieces;
         T* sum_buffer = sums;
-        for (const ConvTile& tile : s.tiles) {
-          const ConvRun* runs = s.runs.data() + tile.first_run;
+        for (const ConvTile& tile : cut.tiles) {
+          const ConvRun* runs = cut.runs.data() + tile.first_run;
           const T* x = b.data + tile.position;
-          const int64_t* offsets = s.offsets.data() + from;
+          const int64_t* offsets = cut.offsets.data() + from;
           if (tile.gathers) {
-            x = gather(b, from, to, tile, s);
+            x = gather(b, from, to, tile, cut, s);
             offsets = s.rows.data();
           }
           for (size_t i = first; i < last; ++i) {
@@ -470,10 +480,10 @@ class Convolution {
 
   // Copies the taps of a tile's pixels to a panel, and sets the panel's offsets.
   const T* gather(const Buffer& b, int64_t from, int64_t to, const ConvTile& tile,
-                  Scratch& s) const {
+                  const ConvCut& cut, Scratch& s) const {
     T* panel = s.panel(width_);
-    loops_.pack(panel, tile.width, b.data, s.offsets.data() + from, to - from,
-                s.runs.data() + tile.first_run, static_cast<int64_t>(tile.runs));
+    loops_.pack(panel, tile.width, b.data, cut.offsets.data() + from, to - from,
+                cut.runs.data() + tile.first_run, static_cast<int64_t>(tile.runs));
     if (s.row_width != tile.width) {
       s.row_width = tile.width;
       for (size_t k = 0; k < s.rows.size(); ++k) s.rows[k] = static_cast<int64_t>(k) * tile.width;
@@ -509,6 +519,9 @@ void convolve(const Tensor& out, const Tensor& input, const Tensor& kernel, cons
   const auto [weight, options] = trim(kernel, input, out, kernel_options);
   if (is_product(out, input, weight, options))
     return convolve_by_product(out, input, weight, bias, options.transposed);
+  const bool forward = !options.transposed;
+  if (has_few_windows(forward ? out : input, forward ? input : out, weight, options))
+    return convolve_windows(out, input, weight, bias, options);
   if (is_floating(out.dtype()) && scatter_pays(out, input, weight, options))
     return convolve_by_scatter(out, input, weight, bias, options);
   switch (out.dtype()) {

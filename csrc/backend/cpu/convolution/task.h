@@ -69,23 +69,36 @@ struct ConvTile {
   bool gathers;  // its taps are first copied to be contiguous
 };
 
-// Memory that the tiles of a task share.
+// The tiles into which a part of a task is cut. They are the same for all groups and images of
+// equal buffers, of which depthwise convolutions have hundreds: a thread cuts again only if `shape`
+// is another.
+struct ConvCut {
+  struct Shape {
+    Spatial extent, size, start;
+    int64_t images, plane, readable;
+    bool operator==(const Shape&) const = default;
+  };
+  Shape shape{};
+  std::vector<int64_t> offsets;  // of the taps in the buffer
+  std::vector<ConvRun> runs;
+  std::vector<ConvTile> tiles;
+};
+
+// Memory that the tiles of a thread's tasks share.
 template <class T>
 struct ConvScratch {
-  // For tiles of `width` pixels, sums of up to `taps` taps, and panels of up to `panel_rows` taps.
-  ConvScratch(int64_t width, int64_t taps, int64_t panel_rows) {
+  // For tiles of `width` pixels, and panels of up to `panel_rows` taps.
+  ConvScratch(size_t parts, int64_t width, int64_t panel_rows) : cuts(parts) {
     tile.resize(static_cast<size_t>(8 * width));
-    offsets.resize(static_cast<size_t>(taps));
     rows.resize(static_cast<size_t>(panel_rows));
   }
   T* panel(int64_t width) { return grown(panel_, static_cast<int64_t>(rows.size()) * width); }
   T* sums(int64_t n) { return grown(sums_, n); }
 
   std::vector<T> tile;
-  std::vector<int64_t> offsets, rows;  // of the taps: in the buffer, in the panel
+  std::vector<ConvCut> cuts;  // of each part
+  std::vector<int64_t> rows;  // of the taps in the panel
   int64_t row_width = 0;
-  std::vector<ConvRun> runs;
-  std::vector<ConvTile> tiles;
 
  private:
   struct ScratchBuffer {

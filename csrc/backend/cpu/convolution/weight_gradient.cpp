@@ -388,6 +388,8 @@ void convolve_weight(const Tensor& out, const Tensor& rows, const Tensor& column
     return;
   }
   if (is_product(rows, columns, out, options)) return weight_by_product(out, rows, columns);
+  if (has_few_windows(rows, columns, out, options))
+    return weight_by_windows(out, rows, columns, options);
   if (out.dtype() == DType::kFloat32)
     WeightGradient<float>(out, rows, columns, options, float_conv_weight_loops()).run();
   else

@@ -132,19 +132,33 @@ void copy_elements(const Strided& to, const Strided& from) {
     const int64_t dim = transposed_dim(g);
     if (dim >= 0) return copy_transposed(dst, src, g, static_cast<size_t>(dim));
   }
-  const int64_t ds = g.row_stride(0), ss = g.row_stride(1), n = g.row();
-  const auto move = copy_loops().move[size_class(dst.item)];
-  const auto row = [&](int64_t dst_offset, int64_t src_offset, int64_t count) {
-    if (same) return move(dst.at(dst_offset), ds, src.at(src_offset), ss, count);
-    convert_row(dst, dst.at(dst_offset), ds, src, src.at(src_offset), ss, count);
-  };
-  const int64_t rows = g.rows();
+  const int64_t ds = g.row_stride(0), ss = g.row_stride(1), n = g.row(), rows = g.rows();
   if (rows == 1) {
-    return parallel_for(0, n, kGrainSize,
-                        [&](int64_t lo, int64_t hi) { row(lo * ds, lo * ss, hi - lo); });
+    const auto move = copy_loops().move[size_class(dst.item)];
+    return parallel_for(0, n, kGrainSize, [&](int64_t lo, int64_t hi) {
+      if (same) return move(dst.at(lo * ds), ds, src.at(lo * ss), ss, hi - lo);
+      convert_row(dst, dst.at(lo * ds), ds, src, src.at(lo * ss), ss, hi - lo);
+    });
   }
-  parallel_for(0, rows, std::max<int64_t>(1, kGrainSize / n), [&](int64_t lo, int64_t hi) {
-    for_rows(g, lo, hi, [&](const auto& at) { row(at[0], at[1], n); });
+  const int64_t grain = std::max<int64_t>(1, kGrainSize / n);
+  if (!same) {
+    return parallel_for(0, rows, grain, [&](int64_t lo, int64_t hi) {
+      for_rows(g, lo, hi, [&](const auto& at) {
+        convert_row(dst, dst.at(at[0]), ds, src, src.at(at[1]), ss, n);
+      });
+    });
+  }
+  const auto move_rows = copy_loops().move_rows[size_class(dst.item)];
+  const size_t across = g.sizes.size() - 2;  // the dimension whose rows are moved together
+  const int64_t dst_row = g.strides[0][across], src_row = g.strides[1][across];
+  parallel_for(0, rows, grain, [&](int64_t lo, int64_t hi) {
+    Odometer<2> at(g, across, lo / g.sizes[across]);
+    for (int64_t r = lo; r < hi; at.step()) {
+      const int64_t first = r % g.sizes[across], count = std::min(g.sizes[across] - first, hi - r);
+      move_rows(dst.at(at.offsets()[0] + first * dst_row), dst_row, ds,
+                src.at(at.offsets()[1] + first * src_row), src_row, ss, count, n);
+      r += count;
+    }
   });
 }
 

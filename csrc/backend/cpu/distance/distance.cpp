@@ -15,11 +15,17 @@ namespace uh::kernels {
 namespace {
 
 template <class F>
-void with_loop(DType dtype, const F& f) {
+void with_loops(DType dtype, const F& f) {
+  const DistanceLoops& loops = distance_loops();
   if (dtype == DType::kFloat32)
-    f(float{}, distance_loops().row_float);
+    f(float{}, loops.pack_float, loops.row_float);
   else
-    f(double{}, distance_loops().row_double);
+    f(double{}, loops.pack_double, loops.row_double);
+}
+
+// The elements of n packed rows.
+int64_t packed_size(int64_t n, int64_t k) {
+  return (n + kPackedRows - 1) / kPackedRows * kPackedRows * k;
 }
 
 template <class F>
@@ -50,13 +56,20 @@ void cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t>,
       return broadcast_strides(own, contiguous_strides(own), batch.size());
     };
     const auto g = make_geometry<2>(batch, {IntSpan(members(a)), IntSpan(members(b))}, false);
-    with_loop(x1.dtype(), [&](auto zero, auto loop) {
+    with_loops(x1.dtype(), [&](auto zero, auto pack, auto row) {
       using T = decltype(zero);
+      const int64_t members = b.numel() / (m * k), packed_member = packed_size(m, k);
+      const Tensor packed = empty(Dims{members * packed_member}, x1.dtype());
+      T* const y = packed.data_as<T>();
+      parallel_for(0, members, grain(m * k), [&](int64_t lo, int64_t hi) {
+        for (int64_t i = lo; i < hi; ++i)
+          pack(y + i * packed_member, b.data_as<T>() + i * m * k, m, k);
+      });
       parallel_for(0, numel_of(batch) * n, grain(m * k), [&](int64_t lo, int64_t hi) {
         Odometer<2> at(g, g.sizes.size(), lo / n);
         for (int64_t i = lo; i < hi; ++i) {
-          loop(out.data_as<T>() + i * m, a.data_as<T>() + (at.offsets()[0] * n + i % n) * k,
-               b.data_as<T>() + at.offsets()[1] * m * k, m, k, p);
+          row(out.data_as<T>() + i * m, a.data_as<T>() + (at.offsets()[0] * n + i % n) * k,
+              y + at.offsets()[1] * packed_member, 0, m, k, p);
           if (i % n == n - 1) at.step();
         }
       });
@@ -71,12 +84,14 @@ void pdist(const Tensor& self, double p, const Tensor& out) {
     fill_elements(out, ElementBytes{});
   } else {
     const Tensor a = as_contiguous(self);
-    with_loop(self.dtype(), [&](auto zero, auto loop) {
+    with_loops(self.dtype(), [&](auto zero, auto pack, auto row) {
       using T = decltype(zero);
+      const Tensor packed = empty(Dims{packed_size(n, k)}, self.dtype());
+      pack(packed.data_as<T>(), a.data_as<T>(), n, k);
       parallel_for(0, n - 1, grain(n * k), [&](int64_t lo, int64_t hi) {
         for (int64_t i = lo; i < hi; ++i)  // position of row i's distances
-          loop(out.data_as<T>() + i * (2 * n - i - 1) / 2, a.data_as<T>() + i * k,
-               a.data_as<T>() + (i + 1) * k, n - i - 1, k, p);
+          row(out.data_as<T>() + i * (2 * n - i - 1) / 2, a.data_as<T>() + i * k,
+              packed.data_as<T>(), i + 1, n, k, p);
       });
     });
   }

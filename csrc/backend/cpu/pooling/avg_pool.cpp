@@ -4,6 +4,7 @@
 
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/pool_loops.h"
+#include "backend/cpu/reduce/reducer.h"
 #include "base/parallel.h"
 #include "generated/kernels/pooling.h"
 #include "ops/pooling/common.h"
@@ -112,6 +113,11 @@ void avg_pool(const Tensor& self, int64_t dims, const Dims& kernel_size, const D
 void adaptive_avg(const Tensor& self, int64_t dims, const Tensor& out) {
   if (out.numel() == 0) return;
   const Windows w = adaptive_windows_between(self.sizes(), out.sizes(), dims);
+  if (w.out_plane() == 1 && is_floating(self.dtype()) && w.in_plane() > 0) {
+    Dims plane;
+    for (int64_t d = self.ndim() - dims; d < self.ndim(); ++d) plane.push_back(d);
+    return run_fold(*find_fold_operator("mean"), self, plane, out);
+  }
   averaged(self, w, shares(w), true, 0, out);
 }
 
@@ -168,8 +174,7 @@ void adaptive_max(const Tensor& self, int64_t dims, const Tensor& out, const Ten
 }  // namespace
 
 void avg_pool1d(const Tensor& self, const Dims& kernel_size, const Dims& stride,
-                const Dims& padding, bool ceil_mode, bool count_include_pad,
-                const Tensor& result) {
+                const Dims& padding, bool ceil_mode, bool count_include_pad, const Tensor& result) {
   avg_pool(self, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, std::nullopt,
            result);
 }
@@ -186,13 +191,13 @@ void avg_pool3d(const Tensor& self, const Dims& kernel_size, const Dims& stride,
            result);
 }
 
-#define UH_ADAPTIVE_POOL(dims)                                                               \
-  void adaptive_avg_pool##dims##d(const Tensor& self, const Dims&, const Tensor& result) {   \
-    adaptive_avg(self, dims, result);                                                        \
-  }                                                                                          \
-  void adaptive_max_pool##dims##d(const Tensor& self, const Dims&, const Tensor& values,     \
-                                  const Tensor& indices) {                                   \
-    adaptive_max(self, dims, values, indices);                                               \
+#define UH_ADAPTIVE_POOL(dims)                                                                     \
+  void adaptive_avg_pool##dims##d(const Tensor& self, const Dims&, const Tensor& result) {         \
+    adaptive_avg(self, dims, result);                                                              \
+  }                                                                                                \
+  void adaptive_max_pool##dims##d(const Tensor& self, const Dims&, const Tensor& values,           \
+                                  const Tensor& indices) {                                         \
+    adaptive_max(self, dims, values, indices);                                                     \
   }
 UH_ADAPTIVE_POOL(1)
 UH_ADAPTIVE_POOL(2)

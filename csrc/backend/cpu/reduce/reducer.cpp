@@ -88,6 +88,31 @@ void fold_elements(const Reduction& p, const Fold& fold, std::byte* acc, int64_t
   }
 }
 
+// True if each result is a run of adjacent elements, which fold_runs folds with the least work
+// around the loops.
+bool by_runs(const Reduction& p, int64_t n) {
+  return p.reduced.sizes.size() == 1 && p.reduced.row_stride(0) == 1 && (p.direct() || n <= kChunk);
+}
+
+// Folds elements [lo, hi) of the reduced space for `results` neighbours along a row of results.
+// Runs to be converted are converted together, if they are adjacent.
+void fold_runs(const Reduction& p, const Fold& fold, std::byte* acc, int64_t offset,
+               int64_t results, int64_t lo, int64_t hi) {
+  const int64_t n = hi - lo, stride = p.geometry.row_stride(0);
+  if (p.direct()) {
+    for (int64_t i = 0; i < results; ++i)
+      fold.run(acc + i * fold.bytes, p.at(offset + i * stride + lo), n);
+    return;
+  }
+  alignas(64) std::byte buffer[kChunk * kMaxItem];
+  const int64_t together = stride == n ? kChunk / n : 1, width = n * itemsize(p.compute);
+  for (int64_t i = 0; i < results; i += together) {
+    const int64_t some = std::min(together, results - i);
+    p.load(buffer, offset + i * stride + lo, 1, some * n);
+    for (int64_t r = 0; r < some; ++r) fold.run(acc + (i + r) * fold.bytes, buffer + r * width, n);
+  }
+}
+
 // The same for n adjacent results at once, over rows [lo, hi) of the reduced space.
 void fold_columns(const Reduction& p, const Fold& fold, std::byte* acc, int64_t offset, int64_t n,
                   int64_t lo, int64_t hi) {
@@ -280,6 +305,7 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
   const int64_t width = columns ? std::min(row, kColumns) : 1;  // results per group
   const int64_t per_row = (row + width - 1) / width;            // groups per row of results
   const Cut cut(count / row * per_row, reduced, width);
+  const bool runs = !columns && by_runs(p, cut.slice);
   Scratch scratch(static_cast<size_t>(count * cut.slices * fold.bytes));
   std::byte* const acc = scratch.data();
   fold.identity(acc, count * cut.slices);
@@ -296,15 +322,19 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
       Odometer<2> at(p.geometry, p.geometry.sizes.size() - 1, from / per_row);
       int64_t column = from % per_row * width;
       std::byte* to = acc + (slice * count + from / per_row * row + column) * fold.bytes;
-      for (int64_t group = from; group < last; ++group) {
-        const int64_t n = std::min(width, row - column);
+      for (int64_t group = from; group < last;) {
         const int64_t offset = at.offsets()[0] + column * p.geometry.row_stride(0);
+        const int64_t groups = runs ? std::min(last - group, row - column) : 1;
+        const int64_t n = runs ? groups : std::min(width, row - column);
         if (columns)
           fold_columns(p, fold, to, offset, n, a, b);
+        else if (runs)
+          fold_runs(p, fold, to, offset, n, a, b);
         else
           fold_elements(p, fold, to, offset, a, b);
         to += n * fold.bytes;
-        column += width;
+        group += groups;
+        column += groups * width;
         if (column < row) continue;
         column = 0;
         at.step();

@@ -1,5 +1,6 @@
 // bincount: a count, or a sum of weights, per integer.
 #include "backend/cpu/copy/elements.h"
+#include "backend/cpu/reduce_loops.h"
 #include "generated/kernels/search.h"
 
 namespace uh::kernels {
@@ -19,10 +20,8 @@ Tensor bincount(KeySet, const Tensor& self, const Tensor& weights, int64_t minle
   const Tensor values = as_contiguous(self, DType::kInt64);
   const auto* value = values.data_as<int64_t>();
   int64_t min_value = 0, most = -1;
-  for (int64_t i = 0; i < n; ++i) {
-    min_value = std::min(min_value, value[i]);
-    most = std::max(most, value[i]);
-  }
+  fold_of(FoldOp::kMin, DType::kInt64).run(&min_value, value, n);
+  fold_of(FoldOp::kMax, DType::kInt64).run(&most, value, n);
   check(min_value >= 0, "bincount: only supports 1-d non-negative integral inputs, got ",
         min_value);
   check(most < INT64_MAX, "bincount: ", most, " is too large to be counted");
@@ -33,13 +32,16 @@ Tensor bincount(KeySet, const Tensor& self, const Tensor& weights, int64_t minle
   Tensor out = empty(Dims{std::max(minlength, most + 1)}, dtype);
   fill_elements(out, ElementBytes{});
   if (!weighted) {
-    for (int64_t i = 0; i < n; ++i) ++out.data_as<int64_t>()[value[i]];
+    auto* count = out.data_as<int64_t>();
+    for (int64_t i = 0; i < n; ++i) ++count[value[i]];
   } else {
     const Tensor added = as_contiguous(weights, dtype);
     visit(dtype, [&](auto zero) {
       using T = decltype(zero);
       if constexpr (std::is_floating_point_v<T>) {
-        for (int64_t i = 0; i < n; ++i) out.data_as<T>()[value[i]] += added.data_as<T>()[i];
+        T* total = out.data_as<T>();
+        const T* weight = added.data_as<T>();
+        for (int64_t i = 0; i < n; ++i) total[value[i]] += weight[i];
       }
     });
   }

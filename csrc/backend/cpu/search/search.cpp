@@ -33,23 +33,33 @@ void search(const char* op, const Tensor& boundaries, const Tensor& values, bool
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     using W = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-    parallel_for(0, out.numel(), 4096, [&](int64_t lo, int64_t hi) {
-      for (int64_t i = lo; i < hi; ++i) {
-        const int64_t row = i / each * n;
-        const T* line = edges.data_as<T>() + row;
-        const int64_t* at = order ? order + row : nullptr;
-        const W value = x.data_as<T>()[i];
-        const int64_t match =
-            at ? insertion_point(n, value, right,
-                                 [&](int64_t j) { return static_cast<W>(line[at[j]]); })
-               : insertion_point(n, value, right,
-                                 [&](int64_t j) { return static_cast<W>(line[j]); });
-        if (out_int32)
-          out.data_as<int32_t>()[i] = static_cast<int32_t>(match);
-        else
-          out.data_as<int64_t>()[i] = match;
-      }
-    });
+    const T *lines = edges.data_as<T>(), *wanted = x.data_as<T>();
+    const auto search_in = [&](const auto& at, const auto& deliver) {
+      parallel_for(0, out.numel(), 4096, [&](int64_t lo, int64_t hi) {
+        const auto value = [&](int64_t i) { return static_cast<W>(wanted[i]); };
+        search_each(lo, hi, n, right, value, at, deliver);
+      });
+    };
+    const auto search_all = [&](const auto& deliver) {
+      if (order)
+        search_in(
+            [&](int64_t i, int64_t j) {
+              const int64_t line = i / each * n;
+              return static_cast<W>(lines[line + order[line + j]]);
+            },
+            deliver);
+      else if (boundaries.ndim() == 1)
+        search_in([&](int64_t, int64_t j) { return static_cast<W>(lines[j]); }, deliver);
+      else
+        search_in([&](int64_t i, int64_t j) { return static_cast<W>(lines[i / each * n + j]); },
+                  deliver);
+    };
+    if (out_int32)
+      search_all([to = out.data_as<int32_t>()](int64_t i, int64_t at) {
+        to[i] = static_cast<int32_t>(at);
+      });
+    else
+      search_all([to = out.data_as<int64_t>()](int64_t i, int64_t at) { to[i] = at; });
   });
 }
 
@@ -70,14 +80,15 @@ void find_among(const Tensor& elements, const Tensor& tests, bool invert, const 
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     using W = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-    const T* known = sorted.data_as<T>();
+    const T *known = sorted.data_as<T>(), *wanted = x.data_as<T>();
+    bool* is_known = out.data_as<bool>();
     parallel_for(0, x.numel(), 4096, [&](int64_t lo, int64_t hi) {
-      for (int64_t i = lo; i < hi; ++i) {
-        const T value = x.data_as<T>()[i];
-        const int64_t at = insertion_point(n, static_cast<W>(value), false,
-                                           [&](int64_t j) { return static_cast<W>(known[j]); });
-        out.data_as<bool>()[i] = (at < n && known[at] == value) != invert;
-      }
+      search_each(
+          lo, hi, n, false, [&](int64_t i) { return static_cast<W>(wanted[i]); },
+          [&](int64_t, int64_t j) { return static_cast<W>(known[j]); },
+          [&](int64_t i, int64_t at) {
+            is_known[i] = (at < n && known[at] == wanted[i]) != invert;
+          });
     });
   });
 }

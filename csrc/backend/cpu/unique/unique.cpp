@@ -19,50 +19,48 @@ void check_known(const Tensor& self, std::string_view op) {
              "which a meta tensor does not have");
 }
 
-// Runs of equal neighbours among n elements in the order `place`.
+// Runs of equal neighbours among n elements in the order `order` (null: in their own order).
 struct Runs {
-  std::vector<int64_t> first;  // index of each run's first member
-  Tensor inverse, counts;      // empty unless requested
+  Tensor first;            // index of each run's first member
+  Tensor inverse, counts;  // empty unless requested
 
   template <class Differs>
   Runs(const int64_t* order, int64_t n, const Dims& inverse_sizes, bool with_inverse,
        bool with_counts, const Differs& differs)
       : inverse(empty(with_inverse ? inverse_sizes : Dims{0}, DType::kInt64)) {
-    int64_t* run_of = with_inverse ? inverse.data_as<int64_t>() : nullptr;
-    std::vector<int64_t> begins;
+    const auto index = [&](int64_t i) { return order ? order[i] : i; };
+    // Every position is stored, but only that of a new run kept: no branch to mispredict.
+    const Tensor positions = empty(Dims{n + 1}, DType::kInt64);
+    auto* const begins = positions.data_as<int64_t>();
+    int64_t count = 0;
     for (int64_t i = 0; i < n; ++i) {
-      if (i == 0 || differs(order[i - 1], order[i])) {
-        first.push_back(order[i]);
-        begins.push_back(i);
-      }
-      if (run_of) run_of[order[i]] = static_cast<int64_t>(first.size()) - 1;
+      begins[count] = i;
+      count += i == 0 || differs(index(i - 1), index(i));
     }
-    const auto match = static_cast<int64_t>(first.size());
-    begins.push_back(n);
-    counts = empty(Dims{with_counts ? match : 0}, DType::kInt64);
-    for (int64_t r = 0; with_counts && r < match; ++r) {
-      const auto at = static_cast<size_t>(r);
-      counts.data_as<int64_t>()[r] = begins[at + 1] - begins[at];
+    begins[count] = n;
+    int64_t* const run_of = with_inverse ? inverse.data_as<int64_t>() : nullptr;
+    for (int64_t r = 0; run_of && r < count; ++r) {
+      for (int64_t i = begins[r]; i < begins[r + 1]; ++i) run_of[index(i)] = r;
     }
+    counts = empty(Dims{with_counts ? count : 0}, DType::kInt64);
+    for (int64_t r = 0; with_counts && r < count; ++r)
+      counts.data_as<int64_t>()[r] = begins[r + 1] - begins[r];
+    for (int64_t r = 0; order && r < count; ++r) begins[r] = order[begins[r]];
+    first = alias(positions, Layout{{count}, {1}, 0});
   }
 };
 
-std::vector<int64_t> in_turn(int64_t n) {
-  std::vector<int64_t> positions(static_cast<size_t>(n));
-  std::iota(positions.begin(), positions.end(), int64_t{0});
-  return positions;
-}
-
-// Returns the distinct elements of a contiguous tensor, in the given order.
-Three distinct(const Tensor& dense, const std::vector<int64_t>& positions, bool with_inverse,
-               bool with_counts) {
+// Returns the distinct elements of a contiguous tensor, in the order `order` (null: their own).
+Three distinct(const Tensor& dense, const int64_t* order, bool with_inverse, bool with_counts) {
   return visit(dense.dtype(), [&](auto zero) -> Three {
     using T = decltype(zero);
     const T* x = dense.data_as<T>();
-    const Runs runs(positions.data(), dense.numel(), dense.sizes(), with_inverse, with_counts,
+    const Runs runs(order, dense.numel(), dense.sizes(), with_inverse, with_counts,
                     [&](int64_t a, int64_t b) { return x[a] != x[b]; });
-    Tensor out = empty(Dims{static_cast<int64_t>(runs.first.size())}, dense.dtype());
-    for (size_t i = 0; i < runs.first.size(); ++i) out.data_as<T>()[i] = x[runs.first[i]];
+    const Tensor out = empty(runs.first.sizes(), dense.dtype());
+    T* const to = out.data_as<T>();
+    const auto* first = runs.first.data_as<int64_t>();
+    for (int64_t i = 0; i < out.numel(); ++i) to[i] = x[first[i]];
     record_write(out);
     record_write(runs.inverse);
     record_write(runs.counts);
@@ -95,10 +93,8 @@ struct Slices {
   }
 
   // Returns the selected rows, with dim restored.
-  Tensor take(const std::vector<int64_t>& selected, int64_t dim) const {
-    const Tensor index = empty(Dims{static_cast<int64_t>(selected.size())}, DType::kInt64);
-    std::copy(selected.begin(), selected.end(), index.data_as<int64_t>());
-    const Tensor unique_rows = ops::index_select(rows, 0, index);
+  Tensor take(const Tensor& selected, int64_t dim) const {
+    const Tensor unique_rows = ops::index_select(rows, 0, selected);
     Dims sizes = unique_rows.sizes(), strides = unique_rows.strides();
     for (Dims* dims : {&sizes, &strides}) {
       const int64_t moved = (*dims)[0];
@@ -115,7 +111,8 @@ Three distinct_slices(const Tensor& self, int64_t dim, bool in_order, bool with_
              " but tensor has no dimensions");
   const int64_t d = wrap_dim(dim, self.ndim(), op);
   const Slices slices(self, d, op);
-  std::vector<int64_t> positions = in_turn(slices.n);
+  std::vector<int64_t> positions(static_cast<size_t>(slices.n));
+  std::iota(positions.begin(), positions.end(), int64_t{0});
   return visit(self.dtype(), [&](auto zero) -> Three {
     using T = decltype(zero);
     const T* x = slices.rows.template data_as<T>();
@@ -146,7 +143,7 @@ Three unique_elements(KeySet, const Tensor& self, bool, bool return_inverse, boo
   std::vector<int64_t> positions(static_cast<size_t>(dense.numel()));
   SortScratch scratch;
   sort_line(dense.dtype(), nullptr, positions.data(), dense.data(), dense.numel(), false, scratch);
-  return distinct(dense, positions, return_inverse, return_counts);
+  return distinct(dense, positions.data(), return_inverse, return_counts);
 }
 
 Three unique_slices(KeySet, const Tensor& self, int64_t dim, bool, bool return_inverse,
@@ -161,7 +158,7 @@ Three unique_neighbours(KeySet, const Tensor& self, bool return_inverse, bool re
   if (dim) {
     return distinct_slices(self, *dim, false, return_inverse, return_counts, "unique_consecutive");
   }
-  return distinct(as_contiguous(self), in_turn(self.numel()), return_inverse, return_counts);
+  return distinct(as_contiguous(self), nullptr, return_inverse, return_counts);
 }
 
 }  // namespace uh::kernels
