@@ -84,7 +84,8 @@ void float_from_half(void* dst_, const void* src_, int64_t n) {
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
   for (int64_t i = 0; i < n; i += 16) {
     const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);
-    _mm512_mask_storeu_ps(dst + i, mask, _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, src + i)));
+    _mm512_mask_storeu_ps(dst + i, mask,
+                          _mm512_maskz_cvtph_ps(mask, _mm256_maskz_loadu_epi16(mask, src + i)));
   }
 #elif defined(__F16C__)
   int64_t i = 0;
@@ -105,7 +106,7 @@ void half_from_float(void* dst_, const void* src_, int64_t n) {
   for (int64_t i = 0; i < n; i += 16) {
     const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);
     _mm256_mask_storeu_epi16(dst + i, mask,
-                             _mm512_cvtps_ph(_mm512_maskz_loadu_ps(mask, src + i), 0));
+                             _mm512_maskz_cvtps_ph(mask, _mm512_maskz_loadu_ps(mask, src + i), 0));
   }
 #elif defined(__F16C__)
   int64_t i = 0;
