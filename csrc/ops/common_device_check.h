@@ -30,7 +30,7 @@ void refuse_several_devices(const char* op, std::initializer_list<TensorArg> arg
 
 template <class... Given>
 void check_one_device(KeySet keys, const char* op, const Given&... given) {
-  if (!keys.has(Key::kMeta) || !keys.has(Key::kCPU)) [[likely]]
+  if (!keys.has(Key::kMeta) || ((keys & kBackendKeys) - KeySet(Key::kMeta)).empty()) [[likely]]
     return;
   refuse_several_devices(op, {TensorArg(given)...});
 }

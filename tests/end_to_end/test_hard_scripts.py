@@ -121,12 +121,14 @@ def outcome(code: int, folder: Path) -> dict[str, Any]:
     """Collect the output, exit code and files of a run."""
 
     def clean(data: bytes) -> bytes:
+        # The names of temporary folders first: they may have 0x in them.
+        data = re.sub(rb"tmp[a-z0-9_]{8}", b"tmp", data)
         data = data.replace(os.fsencode(folder.parent), b"HERE")
         data = re.sub(rb"0x[0-9a-f]+", b"0x", data)
         data = re.sub(rb"<_MainThread\(MainThread, (\w+) \d+\)>", rb"main thread \1", data)
-        # What faulthandler lists besides the stack; and the names of temporary folders.
+        # What faulthandler lists besides the stack.
         data = re.sub(rb"\n\nExtension modules: .*\n", b"\n", data)
-        return re.sub(rb"tmp[a-z0-9_]{8}", b"tmp", data)
+        return data
 
     files = {
         os.fsencode(path.relative_to(folder)): clean(path.read_bytes())

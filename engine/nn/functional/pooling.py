@@ -41,7 +41,7 @@ __all__ = [
 
 def _listed(value: Sizes, dims: int) -> list[int]:
     """Convert a size to a list: a single number applies to all dimensions."""
-    return list(value) if isinstance(value, Sequence) else [int(value)] * dims
+    return [value] * dims if isinstance(value, int) else list(value)
 
 
 # ---- maximum

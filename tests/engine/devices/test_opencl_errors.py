@@ -48,13 +48,17 @@ def test_a_library_that_is_something_else():
 
 
 @needs_opencl
-def test_code_of_the_host_that_reads_a_tensor_of_the_device_is_told():
-    """A kernel that mixes devices: it follows no address, and the error names the operator."""
+def test_a_meta_tensor_is_another_device():
+    """Shape rules alone are all of Meta: a result that nothing fills must not leave them."""
     x, index = engine.ones(2).opencl(), engine.tensor([0]).to("meta")
-    with pytest.raises(
-        NotImplementedError, match=r"index_fill: it reads .* are on opencl:0; call it with .*cpu"
+    for call in (
+        lambda: x.index_fill(0, index, 1.0),
+        lambda: x.index_add_(0, index, x[:1]),
+        lambda: x.index_select(0, index),
+        lambda: x.to("meta").gather(0, index.new_zeros(1, device="opencl")),
     ):
-        x.index_fill(0, index, 1.0)
+        with pytest.raises(RuntimeError, match=r"at least two devices, (opencl:0|meta) and"):
+            call()
     assert x.tolist() == [1.0, 1.0]
 
 
