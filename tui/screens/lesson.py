@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -95,6 +96,7 @@ class LessonScreen(BaseScreen):
         self.session: LessonSession | None = None
         self.messages: Messages = []
         self._runs = 0  # of code: only the newest says what came of it
+        self._run_lock = threading.Lock()  # one at a time: they share the folder
 
     def body(self) -> ComposeResult:
         yield Bar(id="title")
@@ -221,11 +223,17 @@ class LessonScreen(BaseScreen):
         number = self._runs
 
         def run() -> None:
-            try:
-                came = work()
-            except Exception as error:  # a lesson's code may do anything; the screen stays
-                came = error
+            with self._run_lock:
+                if number != self._runs:
+                    return
+                came = done()
             self.app.call_from_thread(back, came)
+
+        def done() -> Any:
+            try:
+                return work()
+            except Exception as error:  # a lesson's code may do anything; the screen stays
+                return error
 
         def back(came: Any) -> None:
             if session is None or session.at != at or not is_open(self):
