@@ -32,7 +32,7 @@ bool is_sole_holder(const Tensor& gradient) {
 // another number of dimensions than the gradient since `x.data = y`.
 bool same_layout(const Tensor& leaf, const Tensor& gradient) {
   if (!is_dense(leaf)) return gradient.is_contiguous();
-  if (leaf.ndim() != gradient.ndim()) return false;  // `leaf.data =` gave it another shape
+  if (leaf.ndim() != gradient.ndim()) return false;
   for (int64_t d = 0; d < leaf.ndim(); ++d)
     if (leaf.size(d) != 1 && leaf.stride(d) != gradient.stride(d)) return false;
   return true;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/stride_order.h"
+
 namespace uh {
 
 Dims fft_dims(const Tensor& self, const Dims& dims, std::string_view op) {
@@ -23,14 +25,9 @@ Tensor empty_fft_result(const Tensor& self, const Dims& sizes, const Dims& dims,
   std::stable_sort(order.begin(), order.end(), larger);
   if (inner.size() > 1) std::stable_sort(inner.begin(), inner.end() - 1, larger);
   for (int64_t d : inner) order.push_back(d);
-  Dims strides(sizes.size());
-  int64_t step = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const auto d = static_cast<size_t>(order[i]);
-    strides[d] = step;
-    step *= std::max<int64_t>(sizes[d], 1);
-  }
-  return empty_strided(sizes, strides, dtype, self.device());
+  Dims steps = sizes;  // an empty dimension counts as one element
+  for (int64_t& size : steps) size = std::max<int64_t>(size, 1);
+  return empty_strided(sizes, dense_strides(steps, order), dtype, self.device());
 }
 
 }  // namespace uh
