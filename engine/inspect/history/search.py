@@ -191,13 +191,13 @@ class Search:
 
     def _with_codes(self, field: str, predicate: Callable[[str], bool]) -> Mask:
         """The events whose field holds a code whose name is like this: of `opencl`, also `opencl:1`."""
-        mask = np.zeros(len(self.events), bool)
-        for kind in KINDS.values():
-            if field in kind.fields:
-                numbers = self.history.tables.numbers(kind.name)
-                codes = self._codes(kind, field, numbers, predicate)
-                mask[numbers] = self._is_in(kind, field, numbers, codes)
-        return mask
+        codes = {
+            code
+            for kind in KINDS.values()
+            if field in kind.fields
+            for code in self._codes(kind, field, self.history.tables.numbers(kind.name), predicate)
+        }
+        return self._with_values(field, sorted(codes))
 
     def _codes(
         self, kind: Kind, field: str, numbers: np.ndarray, predicate: Callable[[str], bool]

@@ -169,7 +169,7 @@ def project(history: History, moment: int, selection: Selection) -> MemoryMap:
         tensors=len(facts),
         hidden=len(facts) - len(visible),
         storage_count=len(storages),
-        live_bytes=sum(fact.nbytes for fact in storages),
+        live_bytes=_bytes(storages),
         scale=scale,
         devices=_devices(history, moment, storages),
         storages=boxes,
@@ -183,12 +183,17 @@ def _devices(history: History, moment: int, storages: Sequence[Any]) -> tuple[De
         return ()
     sections = []
     for device in devices:
-        own = [fact.nbytes for fact in storages if fact.device == device]
+        own = [fact for fact in storages if fact.device == device]
         in_, out = (
             _copies(history, device, kind, moment) for kind in ("host to device", "device to host")
         )
-        sections.append(DeviceSection(device, len(own), sum(own), in_, out))
+        sections.append(DeviceSection(device, len(own), _bytes(own), in_, out))
     return tuple(sections)
+
+
+def _bytes(storages: Sequence[Any]) -> int:
+    """The memory of storages together: one on the device meta has a size, and no address."""
+    return sum(fact.nbytes for fact in storages if fact.address)
 
 
 def _copies(history: History, device: str, kind: str, moment: int) -> Copies:
