@@ -14,6 +14,7 @@ UNSTRUCTURED = {
     "sparse": 25,
     "masked": 3,
     "unique": 3,
+    "index": 1,  # index: a mask says how many elements there are
     "arrange": 2,  # repeat_interleave; block_diag copies into slices of its result
     "embedding": 2,  # one_hot; embedding_bag
     "search": 1,  # bincount
@@ -30,13 +31,6 @@ UNSTRUCTURED = {
     # A functional form that is pointwise, with an in-place kernel that skips what it need not write.
     "activation": 1,
     "comparison": 1,
-    # Not separated yet.
-    "attention": 2,
-    "cross_entropy": 2,
-    "index": 2,
-    "reshaping": 4,
-    "scatter": 2,
-    "view_backward": 1,
 }
 
 

@@ -20,6 +20,7 @@
 #include "ops/copy/any_device.h"
 #include "ops/geometry.h"
 #include "ops/index/plan.h"
+#include "ops/index/shapes.h"
 #include "ops/overlap.h"
 #include "ops/scatter/reduction.h"
 
@@ -300,8 +301,6 @@ void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tens
 
 // ---- advanced indexing
 
-bool is_mask(const Tensor& t) { return t.dtype() == DType::kBool || t.dtype() == DType::kUInt8; }
-
 // One index per leading dimension, without masks: a mask says how many elements there are.
 bool has_plain_indices(const Tensor& self, const std::vector<Tensor>& indices) {
   bool any = false;
@@ -380,17 +379,9 @@ Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
 
 void index_put_inplace(KeySet, const Tensor& self, const std::vector<Tensor>& indices,
                        const Tensor& values, bool accumulate) {
-  check_no_overlap(self, values, "index_put_");
-  for (const Tensor& t : indices) check_no_overlap(self, t, "index_put_");
-  check(self.dtype() == values.dtype(),
-        "Index put requires the source and destination dtypes match, got ",
-        info(self.dtype()).title, " for the destination and ", info(values.dtype()).title,
-        " for the source.");
+  shapes::index_put_inplace(self, indices, values, accumulate);
   Positions p = positions_of(self, indices);
   const Dims sizes = p.plan.result_sizes();
-  check(values.ndim() <= sizes.ndim() && broadcast_shapes(values.sizes(), sizes) == sizes,
-        "shape mismatch: value tensor of shape ", values.sizes(),
-        " cannot be broadcast to indexing result of shape ", sizes);
   const Tensor source = apart(self, values);
   lay_out(p, broadcast_strides(source.sizes(), source.strides(), sizes.size()));
   write_places(self, p.positions, p.walk, source,

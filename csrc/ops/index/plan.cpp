@@ -65,6 +65,11 @@ Dims IndexPlan::result_strides() const {
 }
 
 IndexPlan plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
+  for (const Tensor& t : per_dim) {
+    check_kind(!t || t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32, ErrorKind::kIndex,
+               "tensors used as indices must be long, int, byte or bool tensors, got ",
+               t ? name(t.dtype()) : "");
+  }
   IndexPlan a;
   a.index_sizes = broadcast_indices(per_dim);
   size_t first = per_dim.size(), last = 0, indexed = 0;
@@ -73,6 +78,8 @@ IndexPlan plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
     first = std::min(first, d);
     last = d;
     ++indexed;
+    check_kind(self.sizes()[d] > 0 || numel_of(a.index_sizes) == 0, ErrorKind::kIndex,
+               "index is out of bounds for dimension ", d, " with size 0");
     a.index_strides.push_back(
         operand_strides(per_dim[d].sizes(), per_dim[d].strides(), a.index_sizes));
   }
@@ -84,6 +91,41 @@ IndexPlan plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
     (is_before ? a.before_strides : a.after_strides).push_back(self.strides()[d]);
   }
   return a;
+}
+
+Tensor only_mask(const Tensor& self, const std::vector<Tensor>& indices) {
+  Tensor mask;
+  int64_t dims = 0, end = 0;
+  for (const Tensor& t : indices) {
+    if (!t) {
+      ++dims;
+      continue;
+    }
+    if (mask || !is_mask(t)) return Tensor();
+    if (dims + t.ndim() > self.ndim()) return Tensor();
+    for (int64_t d = 0; d < t.ndim(); ++d) {
+      if (t.size(d) != self.size(dims + d)) return Tensor();  // reported by index_per_dim
+    }
+    mask = t;
+    end = dims += t.ndim();
+  }
+  if (!mask) return mask;
+  Layout layout{mask.sizes(), mask.strides(), mask.offset()};
+  for (; end < self.ndim(); ++end) {
+    layout.sizes.push_back(1);
+    layout.strides.push_back(1);
+  }
+  return alias(mask, layout);
+}
+
+void check_put_values(const Tensor& values, const Dims& sizes) {
+  bool fits = values.ndim() <= sizes.ndim();
+  for (int64_t d = 0; fits && d < values.ndim() && values.numel() != 1; ++d) {
+    const int64_t size = values.size(d);
+    fits = size == 1 || size == sizes[static_cast<size_t>(d + sizes.ndim() - values.ndim())];
+  }
+  check(fits, "shape mismatch: value tensor of shape ", values.sizes(),
+        " cannot be broadcast to indexing result of shape ", sizes);
 }
 
 }  // namespace uh

@@ -19,7 +19,19 @@ struct IndexPlan {
   Dims result_strides() const;
 };
 
-// `per_dim` has an entry per leading dimension of self; an undefined Tensor is a full slice.
+// `per_dim` has an entry per leading dimension of self; an undefined Tensor is a full slice. Throws
+// IndexError for tensors that are not of integers, do not broadcast together, or index a dimension
+// of size 0.
 IndexPlan plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim);
+
+inline bool is_mask(const Tensor& t) {
+  return t && (t.dtype() == DType::kBool || t.dtype() == DType::kUInt8);
+}
+
+// Returns the only index if it is a mask, in a shape that broadcasts over the kept dimensions.
+Tensor only_mask(const Tensor& self, const std::vector<Tensor>& indices);
+
+// Throws unless `values` broadcast to `sizes`, those of an index's result.
+void check_put_values(const Tensor& values, const Dims& sizes);
 
 }  // namespace uh

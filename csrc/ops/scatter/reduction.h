@@ -8,9 +8,11 @@ namespace uh {
 
 enum class Fused { kSum, kProd, kMean, kMax, kMin };
 
-// Parses "sum", "prod", "mean", "amax", "amin", and scatter's older "add" and "multiply".
+// Parses "sum", "prod", "mean", "amax", "amin", scatter's older "add" and "multiply", and
+// segment_reduce's "max" and "min".
 Fused scatter_word(const std::string& reduce, std::string_view op);
 Fused reduce_word(const std::string& reduce, std::string_view op);
 Fused index_word(const std::string& reduce, std::string_view op);
+Fused segment_word(const std::string& reduce);
 
 }  // namespace uh

@@ -85,82 +85,30 @@ void backward(const Problem& p, int64_t member, const Member<T>& m, std::vector<
   }
 }
 
-Tensor zeros(const Dims& batch, int64_t rows, int64_t width, DType dtype) {
-  Dims sizes = batch;
-  sizes.push_back(rows);
-  sizes.push_back(width);
-  Tensor result = empty(sizes, dtype);
-  fill_elements(result, ElementBytes{});
-  return result;
-}
-
 }  // namespace
 
-namespace {
-
-// Checks that the inputs and outputs of forward match; a gradient has its output's shape.
-void check_parts(const Tensor& grad_out, const Tensor& query, const Tensor& key,
-                 const Tensor& value, const Tensor& out, const Tensor& logsumexp,
-                 const Tensor& attn_mask) {
-  static constexpr std::string_view kOp = "_scaled_dot_product_flash_attention_for_cpu_backward";
-  check(query.ndim() >= 2 && key.ndim() >= 2 && value.ndim() >= 2, kOp,
-        ": expected at least 2 dimensions, got ", query.sizes(), ", ", key.sizes(), " and ",
-        value.sizes());
-  const DType dtype = query.dtype();
-  const DType wide = dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  check_kind(is_floating(dtype), ErrorKind::kNotImplemented, "\"", kOp, "\" not implemented for '",
-             info(dtype).title, "'");
-  check(key.dtype() == dtype && value.dtype() == dtype && is_floating(out.dtype()) &&
-            is_floating(grad_out.dtype()) && logsumexp.dtype() == wide,
-        kOp, ": expected tensors of ", name(dtype), " and logsumexp of ", name(wide), ", got ",
-        name(key.dtype()), ", ", name(value.dtype()), ", ", name(out.dtype()), " and ",
-        name(logsumexp.dtype()));
-  const int64_t rows = query.size(query.ndim() - 2), keys = key.size(key.ndim() - 2);
-  check(key.size(key.ndim() - 1) == query.size(query.ndim() - 1) &&
-            value.size(value.ndim() - 2) == keys,
-        kOp, ": query, key and value of sizes ", query.sizes(), ", ", key.sizes(), " and ",
-        value.sizes(), " do not go together");
-  Dims sizes = broadcast_shapes(broadcast_shapes(leading(query), leading(key)), leading(value));
-  sizes.push_back(rows);
-  check(logsumexp.sizes() == sizes, kOp, ": logsumexp has sizes ", logsumexp.sizes(), ", expected ",
-        sizes);
-  Dims scores = sizes;
-  scores.push_back(keys);
-  if (attn_mask) check_broadcasts_to(attn_mask.sizes(), scores, kOp);
-  sizes.push_back(value.size(value.ndim() - 1));
-  check(out.sizes() == sizes && grad_out.sizes() == sizes, kOp, ": out and grad_out have sizes ",
-        out.sizes(), " and ", grad_out.sizes(), ", expected ", sizes);
-}
-
-}  // namespace
-
-std::tuple<Tensor, Tensor, Tensor> attention_blocked_backward(
-    KeySet key_set, const Tensor& grad_out, const Tensor& query, const Tensor& key,
-    const Tensor& value, const Tensor& out, const Tensor& logsumexp, double, bool is_causal,
-    const Tensor& attn_mask, std::optional<double> scale) {
-  check_parts(grad_out, query, key, value, out, logsumexp, attn_mask);
-  const Dims batch = leading(out);
-  const DType dtype = query.dtype();
-  if (out.is_meta()) {
-    return {empty(query.sizes(), dtype, out.device()), empty(key.sizes(), dtype, out.device()),
-            empty(value.sizes(), dtype, out.device())};
-  }
-  const int64_t members = numel_of(batch), rows = query.size(query.ndim() - 2),
-                width = query.size(query.ndim() - 1), keys = key.size(key.ndim() - 2),
-                value_width = value.size(value.ndim() - 1);
+void attention_blocked_backward(const Tensor& grad_out, const Tensor& query, const Tensor& key,
+                                const Tensor& value, const Tensor& out, const Tensor& logsumexp,
+                                double, bool is_causal, const Tensor& attn_mask,
+                                std::optional<double> scale, const Tensor& grad_query,
+                                const Tensor& grad_key, const Tensor& grad_value) {
+  const Dims batch = batch_of(out);
+  const int64_t members = numel_of(batch), rows = rows_of(query), width = width_of(query),
+                keys = rows_of(key), value_width = width_of(value);
   const bool little = is_little(out.numel(), rows * keys * (width + value_width));
   const DType compute = little ? DType::kFloat64 : logsumexp.dtype();
-  Tensor output = out, sums = logsumexp;
+  Tensor output = as_contiguous(out, compute), sums = as_contiguous(logsumexp, compute);
   if (compute != logsumexp.dtype())  // a rounded logsumexp would not match scores in double
-    std::tie(output, sums) =
-        attention_blocked(key_set, as_contiguous(query, compute), as_contiguous(key, compute),
-                          as_contiguous(value, compute), 0, is_causal, attn_mask, scale);
-  const Tensor grad_query = zeros(batch, rows, width, compute),
-               grad_key = zeros(batch, keys, width, compute),
-               grad_value = zeros(batch, keys, value_width, compute);
+    attention_blocked(as_contiguous(query, compute), as_contiguous(key, compute),
+                      as_contiguous(value, compute), 0, is_causal, attn_mask, scale, output, sums);
+  const Tensor results[] = {grad_query, grad_key, grad_value};
+  Tensor sum_of[3];  // each gradient in the dtype of the computation
+  for (int i = 0; i < 3; ++i) {
+    const bool same = results[i].dtype() == compute;
+    sum_of[i] = same ? results[i] : empty(results[i].sizes(), compute);
+    fill_elements(sum_of[i], ElementBytes{});
+  }
   const Tensor grad = as_contiguous(grad_out, compute);
-  output = as_contiguous(output, compute);
-  sums = as_contiguous(sums);
   const auto run = [&](auto zero) {
     using T = decltype(zero);
     const Problem p = make_problem(query, key, value, attn_mask, is_causal, scale, batch, compute);
@@ -172,20 +120,16 @@ std::tuple<Tensor, Tensor, Tensor> attention_blocked_backward(
         const Member<T> m{grad.data_as<T>() + i * rows * value_width,
                           output.data_as<T>() + i * rows * value_width,
                           sums.data_as<T>() + i * rows,
-                          grad_query.data_as<T>() + i * rows * width,
-                          grad_key.data_as<T>() + i * keys * width,
-                          grad_value.data_as<T>() + i * keys * value_width};
+                          sum_of[0].data_as<T>() + i * rows * width,
+                          sum_of[1].data_as<T>() + i * keys * width,
+                          sum_of[2].data_as<T>() + i * keys * value_width};
         backward(p, i, m, scores, slopes);
       }
     });
   };
   if (out.numel() > 0 && keys > 0) compute == DType::kFloat32 ? run(float{}) : run(double{});
-  const auto finished = [&](const Tensor& t) {
-    const Tensor converted = as_contiguous(t, dtype);
-    record_write(converted);
-    return converted;
-  };
-  return {finished(grad_query), finished(grad_key), finished(grad_value)};
+  for (int i = 0; i < 3; ++i)
+    if (!sum_of[i].is_same(results[i])) copy_elements(results[i], sum_of[i]);
 }
 
 }  // namespace uh::kernels

@@ -18,8 +18,6 @@ using namespace attention;  // NOLINT: shared by the two attention files
 
 namespace {
 
-constexpr const char* kAttentionName = "scaled_dot_product_attention";
-
 // Returns rows [at, at + count) of one member of the batch.
 template <class T>
 void attend(const Problem& p, int64_t member, int64_t at, std::vector<T>& scores, T* out,
@@ -69,59 +67,27 @@ void attend_all(const Problem& p, T* out, T* logsumexp) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> attention_blocked(KeySet, const Tensor& query, const Tensor& key,
-                                             const Tensor& value, double dropout_p, bool is_causal,
-                                             const Tensor& attn_mask, std::optional<double> scale) {
-  check(query.ndim() >= 2 && key.ndim() >= 2 && value.ndim() >= 2, kAttentionName,
-        ": expected at least 2 dimensions, got ", query.sizes(), ", ", key.sizes(), " and ",
-        value.sizes());
-  check(dropout_p == 0, kAttentionName, ": the blocked kernel has no dropout, got ", dropout_p);
-  const DType dtype = query.dtype();
-  check_kind(is_floating(dtype), ErrorKind::kNotImplemented, "\"", kAttentionName,
-             "\" not implemented for '", info(dtype).title, "'");
-  check(key.dtype() == dtype && value.dtype() == dtype, kAttentionName,
-        ": expected one dtype, got ", name(dtype), ", ", name(key.dtype()), " and ",
-        name(value.dtype()));
-  const int64_t rows = query.size(query.ndim() - 2), width = query.size(query.ndim() - 1);
-  const int64_t keys = key.size(key.ndim() - 2);
-  check(key.size(key.ndim() - 1) == width, kAttentionName, ": query and key have vectors of ",
-        width, " and ", key.size(key.ndim() - 1), " elements");
-  check(value.size(value.ndim() - 2) == keys, kAttentionName, ": there are ", keys, " keys but ",
-        value.size(value.ndim() - 2), " values");
-  const int64_t value_width = value.size(value.ndim() - 1);
-  check(std::max(width, value_width) <= INT32_MAX, kAttentionName, ": vectors of ", width, " and ",
-        value_width, " elements are too long");
-  const Dims batch =
-      broadcast_shapes(broadcast_shapes(leading(query), leading(key)), leading(value));
-  Dims sizes = batch;
-  sizes.push_back(rows);
-  const DType wide = dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
-  Tensor logsumexp = empty(sizes, wide, query.device());
-  const Dims row_sizes = sizes;
-  Dims score_sizes = sizes;
-  score_sizes.push_back(keys);
-  if (attn_mask) check_broadcasts_to(attn_mask.sizes(), score_sizes, kAttentionName);
-  sizes.push_back(value_width);
-  Tensor out = empty(sizes, dtype, query.device());
-  if (out.is_meta() || out.numel() == 0) return {out, logsumexp};
-  const bool little = is_little(out.numel(), rows * keys * (width + value_width));
-  const DType compute = little ? DType::kFloat64 : wide;
-  const Problem p = make_problem(query, key, value, attn_mask, is_causal, scale, batch, compute);
+void attention_blocked(const Tensor& query, const Tensor& key, const Tensor& value, double,
+                       bool is_causal, const Tensor& attn_mask, std::optional<double> scale,
+                       const Tensor& out, const Tensor& logsumexp) {
+  if (out.numel() == 0) return;
+  const int64_t rows = rows_of(query), width = width_of(query), keys = rows_of(key);
+  const bool little = is_little(out.numel(), rows * keys * (width + width_of(value)));
+  const DType compute = little ? DType::kFloat64 : logsumexp.dtype();
+  const Problem p =
+      make_problem(query, key, value, attn_mask, is_causal, scale, batch_of(out), compute);
   if (events::on()) [[unlikely]]
     record_plan({.loop = "queries and keys block by block",
-                 .sizes = {numel_of(batch), rows, keys, width},
+                 .sizes = {numel_of(p.batch), rows, keys, width},
                  .operands = {}});
-  const Tensor result = dtype == compute ? out : empty(sizes, compute);
-  const Tensor sums = wide == compute ? logsumexp : empty(row_sizes, compute);
+  const Tensor result = out.dtype() == compute ? out : empty(out.sizes(), compute);
+  const Tensor sums = logsumexp.dtype() == compute ? logsumexp : empty(logsumexp.sizes(), compute);
   if (compute == DType::kFloat32)
     attend_all(p, result.data_as<float>(), sums.data_as<float>());
   else
     attend_all(p, result.data_as<double>(), sums.data_as<double>());
-  if (dtype != compute) copy_elements(out, result);
-  if (wide != compute) copy_elements(logsumexp, sums);
-  record_write(out);
-  record_write(logsumexp);
-  return {out, logsumexp};
+  if (!result.is_same(out)) copy_elements(out, result);
+  if (!sums.is_same(logsumexp)) copy_elements(logsumexp, sums);
 }
 
 }  // namespace uh::kernels

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/attention_loops.h"
 #include "backend/cpu/copy/elements.h"
+#include "ops/attention/shapes.h"
 
 namespace uh::attention {
 
@@ -74,10 +75,6 @@ inline Tensor with_rows(const Tensor& input, DType compute) {
   return dense && apart ? t : as_contiguous(t);
 }
 
-inline Dims leading(const Tensor& t) {
-  return Dims(IntSpan(t.sizes().data(), static_cast<size_t>(t.ndim() - 2)));
-}
-
 struct Problem {
   Dims batch;
   Matrices query, key, value, mask;
@@ -115,16 +112,16 @@ void score(const Problem& p, const T* query, const T* key, const void* mask, int
 inline Problem make_problem(const Tensor& query, const Tensor& key, const Tensor& value,
                             const Tensor& attn_mask, bool is_causal, std::optional<double> scale,
                             const Dims& batch, DType compute) {
-  const int64_t width = query.size(query.ndim() - 1);
+  const int64_t width = width_of(query);
   Problem p{.batch = batch,
             .query = Matrices(with_rows(query, compute), batch),
             .key = Matrices(with_rows(key, compute), batch),
             .value = Matrices(with_rows(value, compute), batch),
             .mask = {},
-            .queries = query.size(query.ndim() - 2),
-            .keys = key.size(key.ndim() - 2),
+            .queries = rows_of(query),
+            .keys = rows_of(key),
             .width = width,
-            .value_width = value.size(value.ndim() - 1),
+            .value_width = width_of(value),
             .scale = scale ? *scale : 1 / std::sqrt(static_cast<double>(width)),
             .causal = is_causal,
             .masked = static_cast<bool>(attn_mask)};

@@ -10,14 +10,7 @@
 #include "backend/cpu/cross_entropy/alignments.h"
 #include "base/parallel.h"
 #include "generated/kernels/cross_entropy.h"
-#include "generated/ops/arithmetic.h"
-#include "generated/ops/comparison.h"
-#include "generated/ops/copy.h"
-#include "generated/ops/cross_entropy.h"
-#include "generated/ops/view.h"
-#include "memory/device_registry.h"
-#include "ops/copy/device_copy.h"
-#include "ops/loss/reduction.h"
+#include "ops/cross_entropy/targets.h"
 
 namespace uh::kernels {
 namespace {
@@ -50,47 +43,16 @@ double forward(const T* score, int64_t by_step, int64_t by_class, const int64_t*
   return -log_add(one, length > 0 ? static_cast<double>(last[states - 2]) : kNever, kNever);
 }
 
-Dims as_lengths(const Tensor& lengths) {
-  check(is_integral(lengths.dtype()), "ctc_loss: lengths must be integral, got ",
-        info(lengths.dtype()).title);
-  check(!lengths.is_meta(), "ctc_loss: the lengths of a meta tensor are not known");
-  const Tensor retained =
-      as_contiguous(is_host(lengths.device()) ? lengths : copy_to_host(lengths), DType::kInt64);
-  return Dims(IntSpan(retained.data_as<int64_t>(), static_cast<size_t>(retained.numel())));
-}
-
 }  // namespace
 
-std::tuple<Tensor, Tensor> ctc_loss_forward(KeySet, const Tensor& log_probs, const Tensor& targets,
-                                            const Dims& input_lengths, const Dims& target_lengths,
-                                            int64_t blank, bool) {
-  check(log_probs.ndim() == 3, "ctc_loss: log_probs must have 3 dimensions, got ",
-        log_probs.sizes());
-  check(log_probs.numel() > 0, "ctc_loss: log_probs tensor must not be empty");
+void ctc_loss_forward(const Tensor& log_probs, const Tensor& targets, const Dims& input_lengths,
+                      const Dims& target_lengths, int64_t blank, bool, const Tensor& out,
+                      const Tensor& alpha) {
   const DType dtype = log_probs.dtype();
-  check_kind(dtype == DType::kFloat32 || dtype == DType::kFloat64, ErrorKind::kNotImplemented,
-             "\"ctc_loss_cpu\" not implemented for '", info(dtype).title, "'");
-  check(targets.dtype() == DType::kInt64 || targets.dtype() == DType::kInt32,
-        "ctc_loss: expected targets of type Long or Int, got ", info(targets.dtype()).title);
   const int64_t steps = log_probs.size(0), batch = log_probs.size(1), classes = log_probs.size(2);
-  check(blank >= 0 && blank < classes, "ctc_loss: blank must be in label range, got ", blank,
-        " of ", classes, " classes");
-  check(input_lengths.ndim() == batch, "ctc_loss: input_lengths must be of size batch_size ", batch,
-        ", got ", input_lengths.ndim());
-  check(target_lengths.ndim() == batch, "ctc_loss: target_lengths must be of size batch_size ",
-        batch, ", got ", target_lengths.ndim());
-  check(targets.ndim() == 1 || targets.ndim() == 2, "ctc_loss: targets must be 1-d or 2-d, got ",
-        targets.sizes());
-  for (size_t b = 0; b < input_lengths.size(); ++b)
-    check(input_lengths[b] >= 0 && input_lengths[b] <= steps,
-          "ctc_loss: expected input_lengths to have value at most ", steps, ", but got value ",
-          input_lengths[b], " at batch ", b);
-  const Tensor numbers = targets.is_meta() ? targets : as_contiguous(targets, DType::kInt64);
+  const int64_t width = alpha.size(2);
+  const Tensor numbers = as_contiguous(targets, DType::kInt64);
   const Targets laid = lay_out(numbers, target_lengths, batch);
-  const int64_t width = 2 * laid.longest + 1;
-  Tensor out = empty(Dims{batch}, dtype, log_probs.device());
-  Tensor alpha = empty(Dims{batch, steps, width}, dtype, log_probs.device());
-  if (out.is_meta()) return {out, alpha};
   const auto* number = numbers.data_as<int64_t>();
   for (size_t b = 0; b < laid.starts.size(); ++b) {
     for (int64_t i = 0; i < target_lengths[b]; ++i) {
@@ -113,36 +75,6 @@ std::tuple<Tensor, Tensor> ctc_loss_forward(KeySet, const Tensor& log_probs, con
     });
   };
   dtype == DType::kFloat32 ? run(float{}) : run(double{});
-  record_write(out);
-  record_write(alpha);
-  return {out, alpha};
-}
-
-Tensor ctc_loss(KeySet, const Tensor& log_probs, const Tensor& targets, const Dims& input_lengths,
-                const Dims& target_lengths, int64_t blank, int64_t reduction, bool zero_infinity) {
-  const bool batched = log_probs.ndim() == 3;
-  const Tensor scores = batched ? log_probs : ops::unsqueeze(log_probs, 1);
-  const Tensor labels = batched || targets.ndim() != 1 ? targets : ops::unsqueeze(targets, 0);
-  Tensor loss = std::get<0>(
-      ops::_ctc_loss(scores, labels, input_lengths, target_lengths, blank, zero_infinity));
-  if (zero_infinity) loss = ops::where(ops::isinf(loss), Scalar(0), loss);
-  if (reduction == kMeanLoss) {
-    Tensor lengths = empty(Dims{target_lengths.ndim()}, DType::kInt64);
-    for (size_t b = 0; b < target_lengths.size(); ++b)
-      lengths.data_as<int64_t>()[b] = std::max<int64_t>(target_lengths[b], 1);
-    const Tensor divisor =
-        ops::_to_copy(lengths, DType::kUndefined, loss.device(), MemoryFormat::kUndefined);
-    return reduced_loss(ops::div(loss, divisor), kMeanLoss);
-  }
-  if (reduction == kSumLoss) return reduced_loss(loss, kSumLoss);
-  return batched ? loss : ops::squeeze(loss, Dims{0});
-}
-
-Tensor ctc_loss_tensors(KeySet keys, const Tensor& log_probs, const Tensor& targets,
-                        const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank,
-                        int64_t reduction, bool zero_infinity) {
-  return ctc_loss(keys, log_probs, targets, as_lengths(input_lengths), as_lengths(target_lengths),
-                  blank, reduction, zero_infinity);
 }
 
 }  // namespace uh::kernels

@@ -4,7 +4,7 @@
 #include "backend/cpu/cross_entropy/alignments.h"
 #include "base/parallel.h"
 #include "generated/kernels/cross_entropy.h"
-#include "ops/operand_checks.h"
+#include "ops/cross_entropy/targets.h"
 
 namespace uh::kernels {
 namespace {
@@ -49,37 +49,18 @@ void backward(const Sequence& q, const T* score, int64_t by_step, int64_t by_cla
 
 }  // namespace
 
-Tensor ctc_loss_backward(KeySet, const Tensor& grad, const Tensor& log_probs, const Tensor& targets,
-                         const Dims& input_lengths, const Dims& target_lengths,
-                         const Tensor& neg_log_likelihood, const Tensor& log_alpha, int64_t blank,
-                         bool zero_infinity) {
-  const std::string_view op = "_ctc_loss_backward";
-  check(log_probs.ndim() == 3 && log_alpha.ndim() == 3, op, ": expected three dimensions, got ",
-        log_probs.sizes(), " and ", log_alpha.sizes());
-  check(log_probs.dtype() == DType::kFloat32 || log_probs.dtype() == DType::kFloat64, op,
-        ": expected log_probs of dtype float32 or float64, got ", info(log_probs.dtype()).name);
-  check_together(op, log_probs, {&grad, &neg_log_likelihood, &log_alpha});
-  check_together(op, log_probs, {&targets}, true);
+void ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tensor& targets,
+                       const Dims& input_lengths, const Dims& target_lengths,
+                       const Tensor& neg_log_likelihood, const Tensor& log_alpha, int64_t blank,
+                       bool zero_infinity, const Tensor& out) {
   const int64_t batch = log_probs.size(1), classes = log_probs.size(2);
-  check(input_lengths.ndim() == batch && target_lengths.ndim() == batch && grad.numel() == batch &&
-            neg_log_likelihood.numel() == batch && log_alpha.size(0) == batch &&
-            log_alpha.size(1) == log_probs.size(0) && blank >= 0 && blank < classes,
-        op, ": log_probs of sizes ", log_probs.sizes(), ", log_alpha of ", log_alpha.sizes(),
-        ", lengths of ", input_lengths, " and ", target_lengths, " do not belong together");
-  check(std::all_of(input_lengths.begin(), input_lengths.end(),
-                    [&](int64_t n) { return n >= 0 && n <= log_probs.size(0); }),
-        op, ": input_lengths ", input_lengths, " are not those of ", log_probs.size(0), " steps");
-  Tensor out = empty(log_probs.sizes(), log_probs.dtype(), log_probs.device());
-  if (out.is_meta()) return out;
   fill_elements(out, ElementBytes{});
   const Tensor numbers = as_contiguous(targets, DType::kInt64);
   const Targets laid = lay_out(numbers, target_lengths, batch);
-  check(log_alpha.size(2) == 2 * laid.longest + 1, op, ": log_alpha has sizes ", log_alpha.sizes(),
-        " for targets of length ", laid.longest);
   for (size_t b = 0; b < laid.starts.size(); ++b) {
     for (int64_t i = 0; i < target_lengths[b]; ++i) {
       const int64_t t = numbers.data_as<int64_t>()[laid.starts[b] + i * laid.step];
-      check(t >= 0 && t < classes, op, ": target ", t, " is not one of ", classes, " classes");
+      check(t >= 0 && t < classes, "_ctc_loss_backward: target ", t, " is not one of ", classes, " classes");
     }
   }
   const Tensor grads = as_contiguous(grad, out.dtype()), losses = as_contiguous(neg_log_likelihood),
@@ -106,8 +87,6 @@ Tensor ctc_loss_backward(KeySet, const Tensor& grad, const Tensor& log_probs, co
     });
   };
   out.dtype() == DType::kFloat32 ? run(float{}) : run(double{});
-  record_write(out);
-  return out;
 }
 
 }  // namespace uh::kernels

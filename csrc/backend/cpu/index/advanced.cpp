@@ -9,13 +9,11 @@
 namespace uh {
 namespace {
 
-bool is_mask(const Tensor& t) { return t.dtype() == DType::kBool || t.dtype() == DType::kUInt8; }
-
 // Converts masks to index tensors; one entry per dimension of self, empty for kept ones.
 std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>& indices) {
   std::vector<Tensor> result;
   int64_t dims = 0;
-  for (const Tensor& t : indices) dims += t && is_mask(t) ? t.ndim() : 1;
+  for (const Tensor& t : indices) dims += is_mask(t) ? t.ndim() : 1;
   check_kind(dims <= self.ndim(), ErrorKind::kIndex, "too many indices for tensor of dimension ",
              self.ndim(), ": got ", dims);
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -25,9 +23,6 @@ std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>&
       continue;
     }
     if (!is_mask(t)) {
-      check_kind(t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32, ErrorKind::kIndex,
-                 "tensors used as indices must be long, int, byte or bool tensors, got ",
-                 name(t.dtype()));
       result.push_back(t);
       continue;
     }
@@ -44,6 +39,8 @@ std::vector<Tensor> index_per_dim(const Tensor& self, const std::vector<Tensor>&
   result.resize(self.sizes().size());
   return result;
 }
+
+bool is_single_mask(const Tensor& t) { return is_mask(t) && t.ndim() == 0; }
 
 // A 0-d mask adds a dimension to itself and to self.
 Advanced resolve_singles(const Tensor& self, const std::vector<Tensor>& indices) {
@@ -62,7 +59,7 @@ Advanced resolve_singles(const Tensor& self, const std::vector<Tensor>& indices)
       layout.sizes.push_back(1);
       layout.strides.push_back(1);
     } else {
-      keep(t && is_mask(t) ? t.ndim() : 1);
+      keep(is_mask(t) ? t.ndim() : 1);
     }
   }
   keep(self.ndim());
@@ -100,8 +97,6 @@ void check_tensor(const Tensor& index, int64_t size, int64_t dim) {
 
 }  // namespace
 
-bool is_single_mask(const Tensor& t) { return t && is_mask(t) && t.ndim() == 0; }
-
 IndexWalk Advanced::walk(IntSpan dense) const {
   IndexWalk walk;
   walk.index = positions;
@@ -131,14 +126,12 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
   const std::vector<Tensor> per_dim = index_per_dim(self, indices);
   Advanced a{plan_indices(self, per_dim), Tensor()};
   const size_t indexed = a.index_strides.size();
-  // PyTorch skips the index check of a result without elements, unless the dimension itself is
-  // empty.
-  const bool any_index = numel_of(a.index_sizes) > 0;
-  const bool any = any_index && numel_of(a.before) > 0 && numel_of(a.after) > 0;
+  // As in PyTorch, the indices of a result without elements are not checked.
+  const bool any = numel_of(a.result_sizes()) > 0;
   for (size_t d = 0; d < per_dim.size(); ++d) {
     if (!per_dim[d]) continue;
     const int64_t size = self.sizes()[d], stride = self.strides()[d];
-    if (any || (any_index && size == 0)) check_tensor(per_dim[d], size, static_cast<int64_t>(d));
+    if (any) check_tensor(per_dim[d], size, static_cast<int64_t>(d));
     if (indexed == 1) {  // without negative indices, positions are the index itself
       a.positions = in_shape(per_dim[d], a.index_sizes);
       const int64_t n = a.positions.numel();

@@ -20,9 +20,6 @@ struct Advanced : IndexPlan {
   IndexWalk walk(IntSpan dense) const;
 };
 
-// Returns true for a 0-d mask, which adds a dimension to self instead of consuming one.
-bool is_single_mask(const Tensor& t);
-
 // `indices` has one entry per leading dimension of self, or per mask; an empty Tensor keeps its
 // dimension.
 Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices);

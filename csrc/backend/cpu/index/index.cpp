@@ -32,39 +32,12 @@ bool is_plain_mask(const Tensor& self, const std::vector<Tensor>& indices) {
          self.ndim() > 0 && indices[0].sizes() == self.sizes();
 }
 
-// Returns the only index if it is a mask, in a shape that broadcasts over the kept dimensions.
-Tensor only_mask(const Tensor& self, const std::vector<Tensor>& indices) {
-  Tensor mask;
-  int64_t dims = 0, end = 0;
-  for (const Tensor& t : indices) {
-    if (!t) {
-      ++dims;
-      continue;
-    }
-    if (mask || (t.dtype() != DType::kBool && t.dtype() != DType::kUInt8)) return Tensor();
-    if (dims + t.ndim() > self.ndim()) return Tensor();
-    for (int64_t d = 0; d < t.ndim(); ++d) {
-      if (t.size(d) != self.size(dims + d)) return Tensor();  // reported by index_per_dim
-    }
-    mask = t;
-    end = dims += t.ndim();
-  }
-  if (!mask) return mask;
-  Layout layout{mask.sizes(), mask.strides(), mask.offset()};
-  for (; end < self.ndim(); ++end) {
-    layout.sizes.push_back(1);
-    layout.strides.push_back(1);
-  }
-  return alias(mask, layout);
-}
-
 Tensor index_meta(const Tensor& self, std::vector<Tensor> indices) {
   check_kind(static_cast<int64_t>(indices.size()) <= std::max<int64_t>(self.ndim(), 1),
              ErrorKind::kIndex, "too many indices for tensor of dimension ", self.ndim(), ": got ",
              indices.size());
   for (const Tensor& t : indices) {
-    check_kind(!t || (t.dtype() != DType::kBool && t.dtype() != DType::kUInt8),
-               ErrorKind::kNotImplemented,
+    check_kind(!is_mask(t), ErrorKind::kNotImplemented,
                "index: the size of the result depends on the values of a mask, which a meta tensor "
                "does not have");
   }
@@ -88,38 +61,16 @@ Tensor index(KeySet, const Tensor& self, const std::vector<Tensor>& indices) {
   return read(self, resolve_indices(self, indices));
 }
 
-void index_put_into(KeySet, const Tensor& self, const std::vector<Tensor>& indices,
-                    const Tensor& values, bool accumulate) {
-  const auto takes_dim = [](const Tensor& t) { return !is_single_mask(t); };
-  const int64_t dims = std::count_if(indices.begin(), indices.end(), takes_dim);
-  check_kind(std::max<int64_t>(dims, 1) <= self.ndim(), ErrorKind::kIndex,
-             "too many indices for tensor of dimension ", self.ndim(), " (got ", indices.size(),
-             ")");
+void index_put_into(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
+                    bool accumulate) {
   if (const Tensor mask = only_mask(self, indices); mask && values.numel() == 1 && !accumulate) {
-    const Scalar value = values.is_meta() ? Scalar(0) : read_scalar(values);
-    shapes::masked_fill_inplace(self, mask, value);
-    if (self.is_meta()) return;
-    masked_fill_into(self, mask, value);
-    return record_write(self);
+    const Scalar value = read_scalar(values);
+    shapes::masked_fill_inplace(self, mask, value);  // the value may not fit
+    return masked_fill_into(self, mask, value);
   }
-  check_no_overlap(self, values, "index_put_");
-  for (const Tensor& t : indices) check_no_overlap(self, t, "index_put_");
-  if (self.numel() == 0 && !self.is_meta()) resolve_indices(self, indices);  // throws first
-  check(self.dtype() == values.dtype(),
-        "Index put requires the source and destination dtypes match, got ",
-        info(self.dtype()).title, " for the destination and ", info(values.dtype()).title,
-        " for the source.");
-  if (self.is_meta()) return;
   const Advanced a = resolve_indices(self, indices);
   const Dims sizes = a.result_sizes();
-  check(values.ndim() <= sizes.ndim(), "shape mismatch: value tensor of shape ", values.sizes(),
-        " cannot be broadcast to indexing result of shape ", sizes);
-  for (int64_t d = 0; d < values.ndim() && values.numel() != 1; ++d) {
-    const int64_t own = values.size(d),
-                  target = sizes[static_cast<size_t>(d + sizes.ndim() - values.ndim())];
-    check(own == 1 || own == target, "shape mismatch: value tensor of shape ", values.sizes(),
-          " cannot be broadcast to indexing result of shape ", sizes);
-  }
+  check_put_values(values, sizes);
   if (numel_of(sizes) == 0) return;
   // Values are read in row-major order of the index, and must not change while read.
   Tensor source = values;
@@ -138,15 +89,12 @@ void index_put_into(KeySet, const Tensor& self, const std::vector<Tensor>& indic
     fold_places(self, walk, source.data(), Fused::kSum, Scalar(1));
   else
     assign_places(self, walk, source.data());
-  record_write(self);
 }
 
-Tensor index_put(KeySet keys, const Tensor& self, const std::vector<Tensor>& indices,
-                 const Tensor& values, bool accumulate) {
-  Tensor out = empty_like(self, self.dtype());
-  if (!out.is_meta()) copy_elements(out, self);
-  index_put_into(keys, out, indices, values, accumulate);
-  return out;
+void index_put(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
+               bool accumulate, const Tensor& result) {
+  copy_elements(result, self);
+  index_put_into(result, indices, values, accumulate);
 }
 
 }  // namespace uh::kernels

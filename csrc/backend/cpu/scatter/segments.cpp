@@ -6,62 +6,29 @@
 #include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/scatter.h"
+#include "ops/scatter/reduction.h"
+#include "ops/scatter/segments.h"
 
 namespace uh::kernels {
 namespace {
 
-enum class Word { kSum, kMean, kMax, kMin, kProd };
-
-Word word_of(const std::string& reduce) {
-  if (reduce == "sum") return Word::kSum;
-  if (reduce == "mean") return Word::kMean;
-  if (reduce == "max" || reduce == "amax") return Word::kMax;
-  if (reduce == "min" || reduce == "amin") return Word::kMin;
-  check(reduce == "prod", "segment_reduce(): reduce argument must be either sum, prod, mean, amax ",
-        "or amin, got ", reduce);
-  return Word::kProd;
-}
-
-// The segments of data read as (outer, n, inner). Segment s of row o spans starts[o (segments + 1)
-// + s] to the next entry.
-struct Segments {
-  int64_t outer = 1, n = 0, inner = 1, segments = 0;
+// Segment s of row o spans starts[o (segments + 1) + s] to the next entry.
+struct Segments : SegmentPlan {
   std::vector<int64_t> starts;
-  Dims sizes;  // of the result
 
   int64_t at(int64_t o, int64_t s) const {
     return starts[static_cast<size_t>(o * (segments + 1) + s)];
   }
 };
 
-Segments segments_of(const Tensor& data, const Tensor& lengths, const Tensor& offsets, int64_t axis,
-                     bool unsafe) {
+Segments read_segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets,
+                       int64_t axis, bool unsafe) {
   const std::string_view op = "segment_reduce";
-  check(lengths || offsets, op, "(): Either lengths or offsets must be defined.");
-  const int64_t dim = wrap_dim(axis, data.ndim(), op);
-  const Tensor& recorded = offsets ? offsets : lengths;
-  check_kind(recorded.dtype() == DType::kInt64 || recorded.dtype() == DType::kInt32,
-             ErrorKind::kNotImplemented, "\"", op, "\" not implemented for lengths or offsets of '",
-             info(recorded.dtype()).title, "'");
-  check(recorded.ndim() == dim + 1, op, "(): Expected axis to be the last dimension of ",
-        offsets ? "offsets" : "lengths", " but got ", axis, ".");
-  Segments result;
-  const int64_t numbers = recorded.size(dim);
-  check(!offsets || numbers > 0, op, "(): offsets need at least one number");
-  result.segments = offsets ? numbers - 1 : numbers;
-  result.n = data.size(dim);
-  result.sizes = data.sizes();
-  result.sizes[static_cast<size_t>(dim)] = result.segments;
-  for (int64_t d = 0; d < data.ndim(); ++d) {
-    if (d == dim) continue;
-    (d < dim ? result.outer : result.inner) *= data.size(d);
-    check(d > dim || recorded.size(d) == data.size(d), op, "(): ", offsets ? "offsets" : "lengths",
-          " of sizes ", recorded.sizes(), " do not go with data of sizes ", data.sizes());
-  }
-  if (data.is_meta() || recorded.is_meta()) return result;
-  const Tensor own = as_contiguous(recorded, DType::kInt64);
-  const int64_t* number = own.data_as<int64_t>();
-  for (int64_t o = 0; o < result.outer; ++o, number += numbers) {
+  Segments result{plan_segments(data, lengths, offsets, axis), {}};
+  const Tensor numbers = as_contiguous(offsets ? offsets : lengths, DType::kInt64);
+  const int64_t* number = numbers.data_as<int64_t>();
+  const int64_t per_row = result.segments + (offsets ? 1 : 0);
+  for (int64_t o = 0; o < result.outer; ++o, number += per_row) {
     int64_t at = offsets ? number[0] : 0;
     result.starts.push_back(at);
     for (int64_t s = 0; s < result.segments; ++s) {
@@ -83,28 +50,28 @@ Segments segments_of(const Tensor& data, const Tensor& lengths, const Tensor& of
 }
 
 template <class T>
-T start_of(Word word) {
+T start_of(Fused word) {
   switch (word) {
-    case Word::kMax: return -std::numeric_limits<T>::infinity();
-    case Word::kMin: return std::numeric_limits<T>::infinity();
-    case Word::kProd: return 1;
+    case Fused::kMax: return -std::numeric_limits<T>::infinity();
+    case Fused::kMin: return std::numeric_limits<T>::infinity();
+    case Fused::kProd: return 1;
     default: return 0;
   }
 }
 
 // A NaN stays.
 template <class T>
-T join(Word word, T a, T b) {
+T join(Fused word, T a, T b) {
   switch (word) {
-    case Word::kMax: return std::isnan(a) || a > b ? a : b;
-    case Word::kMin: return std::isnan(a) || a < b ? a : b;
-    case Word::kProd: return a * b;
+    case Fused::kMax: return std::isnan(a) || a > b ? a : b;
+    case Fused::kMin: return std::isnan(a) || a < b ? a : b;
+    case Fused::kProd: return a * b;
     default: return a + b;
   }
 }
 
 template <class T>
-void reduce_segments(T* out, const T* data, const Segments& seg, Word word, const T* initial) {
+void reduce_segments(T* out, const T* data, const Segments& seg, Fused word, const T* initial) {
   const auto body = [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) {
       const int64_t o = i / seg.segments, s = i % seg.segments;
@@ -114,7 +81,7 @@ void reduce_segments(T* out, const T* data, const Segments& seg, Word word, cons
       const T* row = data + (o * seg.n + first) * seg.inner;
       for (int64_t r = first; r < last; ++r, row += seg.inner)
         for (int64_t k = 0; k < seg.inner; ++k) to[k] = join(word, to[k], row[k]);
-      if (word != Word::kMean || (first == last && initial)) continue;
+      if (word != Fused::kMean || (first == last && initial)) continue;
       for (int64_t k = 0; k < seg.inner; ++k) to[k] /= static_cast<T>(last - first);
     }
   };
@@ -123,14 +90,14 @@ void reduce_segments(T* out, const T* data, const Segments& seg, Word word, cons
 
 // Computes the gradient of one column of a segment, with elements `step` apart.
 template <class T>
-void column_backward(T* to, const T* data, int64_t count, int64_t step, T grad, T result, Word word,
+void column_backward(T* to, const T* data, int64_t count, int64_t step, T grad, T result, Fused word,
                      const T* initial) {
-  if (word == Word::kSum || word == Word::kMean) {
-    const T share = word == Word::kMean ? grad / static_cast<T>(count) : grad;
+  if (word == Fused::kSum || word == Fused::kMean) {
+    const T share = word == Fused::kMean ? grad / static_cast<T>(count) : grad;
     for (int64_t r = 0; r < count; ++r) to[r * step] = share;
     return;
   }
-  if (word == Word::kProd) {  // multiplies the others: dividing the product by a zero would be NaN
+  if (word == Fused::kProd) {  // multiplies the others: dividing the product by a zero would be NaN
     T before = initial ? *initial : T(1);
     for (int64_t r = 0; r < count; before *= data[r++ * step]) to[r * step] = grad * before;
     T after = 1;
@@ -145,8 +112,6 @@ void column_backward(T* to, const T* data, int64_t count, int64_t step, T grad, 
 }
 
 DType compute_dtype(const Tensor& data) {
-  check_kind(is_floating(data.dtype()), ErrorKind::kNotImplemented,
-             "\"segment_reduce\" not implemented for '", info(data.dtype()).title, "'");
   return data.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
 }
 
@@ -161,42 +126,34 @@ void in_dtype(DType compute, const F& f) {
 
 }  // namespace
 
-Tensor segment_reduce(KeySet, const Tensor& data, const std::string& reduce, const Tensor& lengths,
-                      const Tensor& indices, const Tensor& offsets, int64_t axis, bool unsafe,
-                      const std::optional<Scalar>& initial) {
-  const Word word = word_of(reduce);
+void segment_reduce(const Tensor& data, const std::string& reduce, const Tensor& lengths,
+                    const Tensor&, const Tensor& offsets, int64_t axis, bool unsafe,
+                    const std::optional<Scalar>& initial, const Tensor& out) {
+  const Segments seg = read_segments(data, lengths, offsets, axis, unsafe);
+  if (out.numel() == 0) return;
   const DType compute = compute_dtype(data);
-  check(!indices, "segment_reduce(): indices based reduction is not supported yet.");
-  const Segments seg = segments_of(data, lengths, offsets, axis, unsafe);
-  const Tensor out = empty(seg.sizes, data.dtype(), data.device());
-  if (out.is_meta() || out.numel() == 0) return out;
   const Tensor result = compute == data.dtype() ? out : empty(seg.sizes, compute);
   const Tensor from = as_contiguous(data, compute);
   in_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
     const T first = initial ? static_cast<T>(initial->to_double()) : T(0);
-    reduce_segments(result.data_as<T>(), from.data_as<T>(), seg, word, initial ? &first : nullptr);
+    reduce_segments(result.data_as<T>(), from.data_as<T>(), seg, segment_word(reduce),
+                    initial ? &first : nullptr);
   });
   if (!result.is_same(out)) copy_elements(out, result);
-  record_write(out);
-  return out;
 }
 
-Tensor segment_reduce_backward(KeySet, const Tensor& grad, const Tensor& output, const Tensor& data,
-                               const std::string& reduce, const Tensor& lengths,
-                               const Tensor& offsets, int64_t axis,
-                               const std::optional<Scalar>& initial) {
-  const Word word = word_of(reduce);
+void segment_reduce_backward(const Tensor& grad, const Tensor& output, const Tensor& data,
+                             const std::string& reduce, const Tensor& lengths,
+                             const Tensor& offsets, int64_t axis,
+                             const std::optional<Scalar>& initial, const Tensor& out) {
+  const Segments seg = read_segments(data, lengths, offsets, axis, true);
+  if (out.numel() == 0) return;
+  const Fused word = segment_word(reduce);
   const DType compute = compute_dtype(data);
-  const Segments seg = segments_of(data, lengths, offsets, axis, true);
-  check(grad.sizes() == seg.sizes && output.sizes() == seg.sizes,
-        "_segment_reduce_backward: expected grad and output of sizes ", seg.sizes, ", got ",
-        grad.sizes(), " and ", output.sizes());
-  const Tensor out = empty(data.sizes(), data.dtype(), data.device());
-  if (out.is_meta() || out.numel() == 0) return out;
   const Tensor new_result = compute == data.dtype() ? out : empty(data.sizes(), compute);
   const Tensor from = as_contiguous(data, compute), result = as_contiguous(output, compute),
-               given = as_contiguous(grad, compute);
+               slope = as_contiguous(grad, compute);
   in_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
     const T first = initial ? static_cast<T>(initial->to_double()) : T(0);
@@ -208,14 +165,12 @@ Tensor segment_reduce_backward(KeySet, const Tensor& grad, const Tensor& output,
         const int64_t at = (o * seg.n + begin) * seg.inner + i % seg.inner;
         const int64_t target = o * seg.segments * seg.inner + i;
         column_backward(to + at, from.data_as<T>() + at, seg.at(o, s + 1) - begin, seg.inner,
-                        given.data_as<T>()[target], result.data_as<T>()[target], word,
+                        slope.data_as<T>()[target], result.data_as<T>()[target], word,
                         initial ? &first : nullptr);
       }
     }
   });
   if (!new_result.is_same(out)) copy_elements(out, new_result);
-  record_write(out);
-  return out;
 }
 
 }  // namespace uh::kernels

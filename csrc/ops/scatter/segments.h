@@ -1,0 +1,18 @@
+// The segments of segment_reduce, as far as shapes tell: how many there are, not where they end.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace uh {
+
+// data is read as (outer, n, inner); n is the size of the dimension that is reduced.
+struct SegmentPlan {
+  int64_t outer = 1, n = 0, inner = 1, segments = 0;
+  Dims sizes;  // of the result
+};
+
+// Throws unless `lengths` or `offsets` (or both: offsets count) is defined and goes with `data`.
+SegmentPlan plan_segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets,
+                          int64_t axis);
+
+}  // namespace uh
