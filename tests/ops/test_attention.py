@@ -104,3 +104,26 @@ def test_dropout_keeps_the_mean_of_attention() -> None:
     result = F.scaled_dot_product_attention(q, engine.zeros(1, 50, 4), v, dropout_p=0.5)
     assert abs(float(result.mean()) - 1) < 0.02
     assert float(result.std()) > 0.05
+
+
+@pytest.mark.parametrize("boolean", [True, False])
+@pytest.mark.parametrize("differentiable", [True, False])
+def test_a_mask_together_with_is_causal(boolean: bool, differentiable: bool) -> None:
+    """As in PyTorch: batches of equal heads take both, whatever the implementation of the gradient."""
+    query, key, value = (engine.randn(2, 3, 4, 5, requires_grad=True) for _ in range(3))
+    mask = engine.rand(4, 4) > 0.3 if boolean else engine.randn(4, 4)
+    causal = engine.ones(4, 4, dtype=engine.bool).tril()
+    both = mask & causal if boolean else mask.masked_fill(~causal, -engine.inf)
+    inputs = (query, key, value)
+    results = [
+        F.scaled_dot_product_attention(*inputs, mask, is_causal=True),
+        F.scaled_dot_product_attention(*inputs, both),
+    ]
+    gradients = [
+        engine.autograd.grad(r.pow(2).sum(), inputs, create_graph=differentiable) for r in results
+    ]
+    assert engine.allclose(*results, atol=1e-6)
+    for one, other in zip(*gradients, strict=True):
+        assert engine.allclose(one, other, atol=1e-5)
+    with pytest.raises(RuntimeError, match="should not be set when is_causal=True"):
+        F.scaled_dot_product_attention(query[0], key[0], value[0], mask, is_causal=True)

@@ -28,20 +28,20 @@ Tensor turned(const Tensor& self) { return ops::transpose(self, -2, -1); }
 // With weights p = softmax(s), s = scale q k^T + mask, and out = p v:
 // ds = p (dp - sum_j p_j dp_j), where dp = grad v^T and the sum equals that of grad * out.
 std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
-    const Tensor& given_grad, const Tensor& given_query, const Tensor& given_key,
-    const Tensor& given_value, const Tensor& mask, const Tensor& output, const Tensor& logsumexp,
+    const Tensor& grad_in, const Tensor& query_in, const Tensor& key_in,
+    const Tensor& value_in, const Tensor& mask, const Tensor& output, const Tensor& logsumexp,
     bool is_causal, std::optional<double> scale, bool needs_mask) {
   if (!grad_enabled() && !needs_mask) {  // no double backward: compute it in one pass
     auto [grad_query, grad_key, grad_value] =
         ops::_scaled_dot_product_flash_attention_for_cpu_backward(
-            given_grad, given_query, given_key, given_value, output, logsumexp, 0, is_causal, mask,
+            grad_in, query_in, key_in, value_in, output, logsumexp, 0, is_causal, mask,
             scale);
     return {grad_query, grad_key, grad_value, Tensor()};
   }
-  const DType dtype = given_query.dtype();
+  const DType dtype = query_in.dtype();
   const DType compute = is_reduced_floating(dtype) ? DType::kFloat32 : dtype;
-  const Tensor grad = converted(given_grad, compute), query = converted(given_query, compute),
-               key = converted(given_key, compute), value = converted(given_value, compute);
+  const Tensor grad = converted(grad_in, compute), query = converted(query_in, compute),
+               key = converted(key_in, compute), value = converted(value_in, compute);
   const int64_t width = query.size(query.ndim() - 1);
   const Scalar factor(scale ? *scale : 1 / std::sqrt(static_cast<double>(width)));
   constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -51,7 +51,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
   Tensor retained = mask && mask.dtype() == DType::kBool ? mask : Tensor();
   if (is_causal) {
     const Dims square{query.size(query.ndim() - 2), key.size(key.ndim() - 2)};
-    retained = ops::tril(ops::ones(square, DType::kBool, query.device()), 0);
+    const Tensor earlier = ops::tril(ops::ones(square, DType::kBool, query.device()), 0);
+    retained = retained ? ops::logical_and(retained, earlier) : earlier;
   }
   if (retained)
     scores = ops::masked_fill_Scalar(scores, ops::logical_not(retained), Scalar(kNever));

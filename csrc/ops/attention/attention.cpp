@@ -24,20 +24,34 @@ namespace {
 constexpr const char* kName = "scaled_dot_product_attention";
 
 void check_arguments(const Tensor& query, const Tensor& key, const Tensor& value,
-                     const Tensor& mask, double dropout_p, bool is_causal) {
+                     const Tensor& mask, double dropout_p) {
   check(query.dtype() == key.dtype() && query.dtype() == value.dtype(), kName,
         ": Expected query, key, and value to have the same dtype, but got ", name(query.dtype()),
         ", ", name(key.dtype()), " and ", name(value.dtype()));
   check(query.ndim() >= 2 && key.ndim() >= 2 && value.ndim() >= 2, kName,
         ": Expected query, key, and value to all be at least 2 dimensional, but got ", query.ndim(),
         ", ", key.ndim(), " and ", value.ndim(), " dimensions");
-  check(!(mask && is_causal), kName, ": Explicit attn_mask should not be set when is_causal=True");
   check(!mask || mask.dtype() == DType::kBool || mask.dtype() == DType::kFloat32 ||
             mask.dtype() == query.dtype(),
         kName, ": Expected attn_mask dtype to be bool or float or to match query dtype, but got ",
         name(mask ? mask.dtype() : query.dtype()), " and query of ", name(query.dtype()));
   check(dropout_p >= 0 && dropout_p <= 1, kName,
         ": dropout probability has to be between 0 and 1, but got ", dropout_p);
+}
+
+// As in PyTorch, only the blocked kernel takes both, and only for batches of equal heads.
+void check_mask(const Tensor& mask, bool is_causal, bool is_blocked) {
+  check(!(mask && is_causal) || is_blocked, kName,
+        ": Explicit attn_mask should not be set when is_causal=True");
+}
+
+// Returns whether all are (N, H, ...) with vectors of one width.
+bool has_equal_heads(const Tensor& query, const Tensor& key, const Tensor& value) {
+  const auto is_like_query = [&](const Tensor& t) {
+    return t.ndim() == 4 && t.size(0) == query.size(0) && t.size(1) == query.size(1) &&
+           t.size(3) == query.size(3);
+  };
+  return query.ndim() == 4 && is_like_query(key) && is_like_query(value);
 }
 
 int64_t heads_of(const Tensor& t) {
@@ -82,7 +96,8 @@ Tensor added_mask(const Tensor& mask, DType dtype) {
 Tensor scaled_dot_product_attention(KeySet, const Tensor& query, const Tensor& key,
                                     const Tensor& value, const Tensor& attn_mask, double dropout_p,
                                     bool is_causal, std::optional<double> scale, bool enable_gqa) {
-  check_arguments(query, key, value, attn_mask, dropout_p, is_causal);
+  check_arguments(query, key, value, attn_mask, dropout_p);
+  check_mask(attn_mask, is_causal, dropout_p == 0 && has_equal_heads(query, key, value));
   if (enable_gqa) check_heads(query, key, value);
   const bool alike = !enable_gqa || heads_of(key) == heads_of(value);
   const bool is_blocked = is_host(query.device()) || query.is_meta();  // its kernel reads host data
@@ -102,18 +117,19 @@ Tensor scaled_dot_product_attention(KeySet, const Tensor& query, const Tensor& k
   return ops::flatten(out, -4, -3);
 }
 
-std::tuple<Tensor, Tensor> attention_math(KeySet, const Tensor& given_query,
-                                          const Tensor& given_key, const Tensor& given_value,
+std::tuple<Tensor, Tensor> attention_math(KeySet, const Tensor& query_in,
+                                          const Tensor& key_in, const Tensor& value_in,
                                           const Tensor& attn_mask, double dropout_p, bool is_causal,
                                           const Tensor& dropout_mask, std::optional<double> scale,
                                           bool enable_gqa) {
-  check_arguments(given_query, given_key, given_value, attn_mask, dropout_p, is_causal);
-  if (enable_gqa) check_heads(given_query, given_key, given_value);
-  const DType dtype = given_query.dtype();
+  check_arguments(query_in, key_in, value_in, attn_mask, dropout_p);
+  check_mask(attn_mask, is_causal, false);
+  if (enable_gqa) check_heads(query_in, key_in, value_in);
+  const DType dtype = query_in.dtype();
   const DType compute = is_reduced_floating(dtype) ? DType::kFloat32 : dtype;
-  const Tensor query = in_dtype(given_query, compute);
-  const Tensor k = in_dtype(enable_gqa ? repeated(given_key, query) : given_key, compute);
-  const Tensor v = in_dtype(enable_gqa ? repeated(given_value, query) : given_value, compute);
+  const Tensor query = in_dtype(query_in, compute);
+  const Tensor k = in_dtype(enable_gqa ? repeated(key_in, query) : key_in, compute);
+  const Tensor v = in_dtype(enable_gqa ? repeated(value_in, query) : value_in, compute);
   const int64_t width = query.size(query.ndim() - 1);
   const double factor = scale       ? *scale
                         : width > 0 ? 1 / std::sqrt(static_cast<double>(width))
