@@ -1,4 +1,4 @@
-// The segments of segment_reduce, as far as shapes tell: how many there are, not where they end.
+// What follows from the shapes of segment_reduce's arguments: how many segments, not where they end.
 #pragma once
 
 #include "tensor/tensor.h"
