@@ -123,7 +123,7 @@ def test_a_mask_together_with_is_causal(boolean: bool, differentiable: bool) -> 
         engine.autograd.grad(r.pow(2).sum(), inputs, create_graph=differentiable) for r in results
     ]
     assert engine.allclose(*results, atol=1e-6)
-    for one, other in zip(*gradients, strict=True):
-        assert engine.allclose(one, other, atol=1e-5)
+    for gradient, expected in zip(*gradients, strict=True):
+        assert engine.allclose(gradient, expected, atol=1e-5)
     with pytest.raises(RuntimeError, match="should not be set when is_causal=True"):
         F.scaled_dot_product_attention(query[0], key[0], value[0], mask, is_causal=True)

@@ -1,4 +1,4 @@
-// Where the targets of ctc_loss are: in rows of a matrix, or one sequence after another.
+// Positions of the targets of ctc_loss: in rows of a matrix, or one sequence after another.
 #pragma once
 
 #include <algorithm>

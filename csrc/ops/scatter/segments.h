@@ -1,4 +1,4 @@
-// What follows from the shapes of segment_reduce's arguments: how many segments, not where they end.
+// The number and the sizes of segment_reduce's segments, which follow from shapes alone.
 #pragma once
 
 #include "tensor/tensor.h"
