@@ -21,6 +21,7 @@ from workloads import workloads
 
 ROUNDS = 5
 BLOCK = 0.008  # seconds that one timed block lasts about
+OVERHEAD = ("overhead", "more overhead")  # groups
 CHANGED = 1.15  # a ratio that grew or shrank by this factor is worth a line
 
 # ---- measuring
@@ -34,9 +35,12 @@ def print_groups(ratios: dict[str, float]) -> None:
     groups: dict[str, list[float]] = {}
     for name, ratio in ratios.items():
         groups.setdefault(group_of(name), []).append(ratio)
-    throughput = [r for n, r in ratios.items() if group_of(n) not in ("overhead", "training")]
+    throughput = [r for n, r in ratios.items() if group_of(n) not in (*OVERHEAD, "training")]
     if throughput:
         groups["all throughput"] = throughput
+    overhead = [r for n, r in ratios.items() if group_of(n) in OVERHEAD]
+    if overhead:
+        groups["all overhead"] = overhead
     print(f"\n{'':<16} {'count':>6} {'mean':>6} {'worst':>6} {'above 1.3':>10}")
     for name, group in groups.items():
         above = sum(ratio > 1.3 for ratio in group)

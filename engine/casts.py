@@ -118,6 +118,8 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
     """Convert the tensor to the dtype of another."""
+    if isinstance(other, Tensor) and other.dtype is self.dtype:
+        return self
     from engine.arguments import check_tensor
 
     check_tensor("type_as", "other", other)
@@ -127,6 +129,8 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
 def _cpu(self: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """Copy the tensor to main memory; a CPU tensor is returned itself."""
     check_format("cpu", memory_format)
+    if memory_format is None and self.is_cpu:
+        return self
     return self.to("cpu", memory_format=memory_format)
 
 

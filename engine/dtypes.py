@@ -270,13 +270,13 @@ class device:
 
 
 device.__module__ = "engine"
-CPU, META = _DEVICES = tuple(device(name) for name in _BUILT_IN)
+CPU, META = BUILT_IN_DEVICES = tuple(device(name) for name in _BUILT_IN)
 
 
 def device_from_code(code: int) -> device:
     """Convert a device of the C ABI."""
-    if code < len(_DEVICES):
-        return _DEVICES[code]
+    if code < len(BUILT_IN_DEVICES):
+        return BUILT_IN_DEVICES[code]
     name = ffi.string(lib.uh_device_name(code & 0xFF)).decode()
     return device(name, (code >> 8) - 1 if code >> 8 else None)
 

@@ -9,13 +9,12 @@ from typing import Any
 
 from engine._native.errors import raise_last
 from engine._native.library import ffi, lib
-from engine.dtypes import Size, as_dtype
+from engine.dtypes import as_dtype
 from engine.dtypes import device as _device
 from engine.dtypes import dtype as _dtype
 from engine.tensor import Tensor, wrap
 
 _INT64 = 1 << 63
-_SEQUENCES = {tuple, list, Size}
 _BITS, _DOUBLE = struct.Struct("<q"), struct.Struct("<d")
 
 
@@ -85,16 +84,23 @@ def operand(value: Any) -> tuple[int, int, int, float]:
     return (0, *number(value))
 
 
+def _natively(kind: int) -> Callable[[Any], Any]:
+    """Decorate a function of one argument: the values that most calls have are converted in C."""
+
+    def decorate(function: Any) -> Any:
+        functions: list[Any] = []
+        if lib.uh_conversion(kind, id(function), id(functions)):
+            raise MemoryError(f"no memory for {function.__name__}")
+        return functions[0]
+
+    return decorate
+
+
+@_natively(lib.kConvertInts)
 def ints(value: Any) -> tuple[Any, int]:
     """Convert a list or tuple of ints to (array, length); None becomes (NULL, -1)."""
     if value is None:
         return ffi.NULL, -1
-    if value.__class__ in _SEQUENCES:
-        for item in value:
-            if item.__class__ is not int:
-                break
-        else:
-            return value, len(value)
     if not isinstance(value, (tuple, list)):
         raise TypeError(f"expected a tuple of ints, got {type(value).__name__}")
     if value and isinstance(value[0], bool):  # as in PyTorch: True as the second item is 1
@@ -151,25 +157,24 @@ def maybe_handles(tensors: Sequence[Tensor | None]) -> tuple[list[int], int]:
     return values, len(values)
 
 
+@_natively(lib.kConvertOptionalCode)
 def dtype_code(dtype: Any) -> int:
     """Return the code of a dtype; None becomes -1."""
-    if dtype is None:
-        return -1
     if isinstance(dtype, _dtype):
         return dtype.code
     return as_dtype(dtype, "dtype").code  # Python's float, int, bool and complex name dtypes too
 
 
+@_natively(lib.kConvertOptionalCode)
 def device_code(device: Any) -> int:
     """Return the code of a device or of its name; None becomes -1."""
-    if device is None:
-        return -1
     return (device if isinstance(device, _device) else _device(device)).code
 
 
+@_natively(lib.kConvertOptionalCode)
 def format_code(memory_format: Any) -> int:
     """Return the operators' number of a memory format; None becomes -1."""
-    return -1 if memory_format is None else int(memory_format.__index__())
+    return int(memory_format.__index__())
 
 
 def take_list(pointer: Any) -> tuple[Tensor, ...]:

@@ -7,21 +7,17 @@ NumPy is imported when one of these functions is first called.
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
-from engine.dtypes import BY_TYPESTR, DTYPES, as_dtype, dtype
+from engine.dtypes import BY_TYPESTR, DTYPES, as_dtype, dtype, strided
 
 if TYPE_CHECKING:
     import numpy as np
 
     from engine.tensor import Tensor
-
-_HOLDER_NUMPY = 7
-_holders = itertools.count(1)
 
 
 def dtype_of_array(array: np.ndarray[Any, Any], function: str) -> dtype:
@@ -118,54 +114,38 @@ def element_strides(array: np.ndarray[Any, Any], itemsize: int, function: str) -
     return strides
 
 
-class SharedMemory:
-    """The `base` of an array made by `Tensor.numpy()`: holds the Storage while the array lives."""
-
-    __slots__ = ("__array_interface__", "_holder", "_storage")
-
-    def __init__(self, tensor: Tensor) -> None:
-        self._holder = next(_holders)
-        layout = ffi.new("uh_layout *")
-        self._storage = lib.uh_storage_export(tensor._h, _HOLDER_NUMPY, self._holder, layout)
-        if not self._storage:
-            raise_last()
-        kind = DTYPES[layout.dtype]
-        sizes, strides = layout.sizes[0 : layout.ndim], layout.strides[0 : layout.ndim]
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": tuple(sizes),
-            "typestr": kind.typestr,
-            "data": (layout.data, False),
-            "strides": tuple(step * kind.itemsize for step in strides),
-        }
-
-    def __del__(self, _drop: Any = lib.uh_storage_release) -> None:
-        if self._storage:
-            _drop(self._storage, _HOLDER_NUMPY, self._holder)
+_types: list[Any] = []
+if lib.uh_array_memory_type(id(_types)):
+    raise MemoryError("no memory for the type _ArrayMemory")
+(_ArrayMemory,) = _types
+_TYPESTRS = tuple(kind.typestr for kind in DTYPES)
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
     """Return the array of `Tensor.numpy()`, over the tensor's memory."""
     import numpy as np
 
+    kind = tensor.dtype
+    if not tensor.is_cpu or tensor.layout is not strided or not kind.typestr:
+        raise TypeError(_why_not(tensor))
+    memory = _ArrayMemory(tensor, _TYPESTRS) or raise_last()
+    if tensor.numel() == 0:  # no memory to share, but the Storage can no longer be resized
+        return np.empty(tuple(tensor.shape), kind.typestr)
+    return np.asarray(memory)
+
+
+def _why_not(tensor: Tensor) -> str:
     if tensor.is_meta:
-        raise TypeError("numpy: can't convert a meta tensor to numpy: it has no data")
-    if lib.uh_layout_kind(tensor._h):
+        return "numpy: can't convert a meta tensor to numpy: it has no data"
+    if tensor.layout is not strided:
         layout = "SparseCsr" if tensor.is_sparse_csr else "Sparse"
-        raise TypeError(
-            f"can't convert {layout} layout tensor to numpy. Use Tensor.to_dense() first."
-        )
+        return f"can't convert {layout} layout tensor to numpy. Use Tensor.to_dense() first."
     if not tensor.is_cpu:
-        raise TypeError(
+        return (
             f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to "
             "copy the tensor to host memory first."
         )
-    if not tensor.dtype.typestr:
-        raise TypeError(f"numpy: NumPy has no dtype for {tensor.dtype}; use x.float().numpy()")
-    if tensor.numel() == 0:  # no memory to share, but the Storage can no longer be resized
-        SharedMemory(tensor)
-        return np.empty(tuple(tensor.shape), tensor.dtype.typestr)
-    return np.asarray(SharedMemory(tensor))
+    return f"numpy: NumPy has no dtype for {tensor.dtype}; use x.float().numpy()"
 
 
 def to_array(tensor: Tensor, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:

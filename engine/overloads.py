@@ -219,7 +219,7 @@ def view(
     """
     if size is not None and not shape and dtype is None:
         return ops.view(input, *size)
-    if dtype is not None or (len(shape) == 1 and type(shape[0]).__name__ == "dtype"):
+    if dtype is not None or (len(shape) == 1 and type(shape[0]) is dtypes.dtype):
         return ops.view_dtype(input, as_dtype(shape[0] if shape else dtype, "view"))
     return ops.view(input, *shape)
 

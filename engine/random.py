@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from engine._native import ffi, lib
@@ -81,9 +81,12 @@ class Generator:
         clone.set_state(self.get_state())
         return clone
 
-    @contextmanager
-    def drawing(self) -> Iterator[None]:
+    def drawing(self) -> AbstractContextManager[None]:
         """Make the operators inside the block draw from this generator."""
+        return self._drawing()
+
+    @contextmanager
+    def _drawing(self) -> Iterator[None]:
         with _lock:
             before = philox_state()
             lib.uh_set_rng_state(self._seed, self._offset)
@@ -143,12 +146,12 @@ class _DefaultGenerator(Generator):
         lib.uh_set_rng_state(*_unpacked(new_state))
         return self
 
-    @contextmanager
-    def drawing(self) -> Iterator[None]:
-        yield
+    def drawing(self) -> AbstractContextManager[None]:
+        return _NOTHING  # the operators draw from it anyway
 
 
 _lock = threading.RLock()
+_NOTHING = nullcontext()
 default_generator: Generator = _DefaultGenerator()
 
 

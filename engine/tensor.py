@@ -16,6 +16,8 @@ from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine._native.tensor_base import _TensorBase
 from engine.dtypes import (
+    BUILT_IN_DEVICES,
+    CPU,
     DTYPES,
     LAYOUTS,
     Size,
@@ -25,11 +27,11 @@ from engine.dtypes import (
     device_aliases,
     device_from_code,
     dtype,
-    layout,
     memory_format,
     preserve_format,
     strided,
 )
+from engine.numpy_bridge import to_numpy
 from engine.storage import UntypedStorage
 
 if TYPE_CHECKING:  # the operators' methods, which engine/__init__.py installs
@@ -72,20 +74,15 @@ class Tensor(_Base):
 
     # ---- description
 
-    def size(self, dim: int | None = None) -> Any:
-        """Return all sizes, or that of one dimension. Raises: IndexError for a dimension out of range."""
+    # The calls that _TensorBase leaves to Python: unusual arguments, and errors.
+
+    def _size(self, dim: int | None = None) -> Any:
         return self.shape if dim is None else self.shape[self._dimension(dim, "size")]
 
-    def stride(self, dim: int | None = None) -> Any:
-        """Return the distance in elements between neighbours along each dimension, or along one."""
-        ndim = lib.uh_ndim(self._h)
-        if ndim == 0:
-            return () if dim is None else self._dimension(dim, "stride")
-        strides = ffi.new("int64_t[]", ndim)
-        lib.uh_strides(self._h, strides, ndim)
-        if not strides[ndim - 1] and self.is_sparse_csr:
+    def _stride(self, dim: int | None = None) -> Any:
+        if self.is_sparse_csr:
             raise RuntimeError("Sparse CSR tensors do not have strides")
-        return tuple(strides) if dim is None else strides[self._dimension(dim, "stride")]
+        return self.stride() if dim is None else self.stride()[self._dimension(dim, "stride")]
 
     def _dimension(self, dim: int, function: str) -> int:
         ndim = lib.uh_ndim(self._h)
@@ -103,54 +100,15 @@ class Tensor(_Base):
             )
         return dim % ndim
 
-    def storage_offset(self) -> int:
-        """Return the distance of the first element from the start of the Storage, in elements."""
-        return int(lib.uh_offset(self._h))
-
-    @property
-    def dtype(self) -> dtype:
-        """The element type."""
-        return DTYPES[lib.uh_dtype(self._h)]
-
-    @property
-    def device(self) -> device:
-        """The device of the elements."""
+    def _other_device(self) -> device:
         return device_from_code(lib.uh_device(self._h))
-
-    @property
-    def layout(self) -> layout:
-        """`engine.strided` (sizes, strides and offset determine the positions of the elements), or a sparse
-        layout."""
-        return LAYOUTS[lib.uh_layout_kind(self._h)]
-
-    @property
-    def is_sparse(self) -> bool:
-        """True for a COO tensor."""
-        return bool(lib.uh_layout_kind(self._h) == 1)
-
-    @property
-    def is_sparse_csr(self) -> bool:
-        """True for a CSR tensor."""
-        return bool(lib.uh_layout_kind(self._h) == 2)
-
-    @property
-    def is_meta(self) -> bool:
-        """True if the tensor has metadata but no memory."""
-        return lib.uh_device(self._h) == 1
-
-    @property
-    def is_cpu(self) -> bool:
-        """True if the elements are in main memory."""
-        return lib.uh_device(self._h) == 0
 
     @property
     def is_opencl(self) -> bool:
         """True if the elements are in the memory of an OpenCL device."""
         return self.device.type == "opencl"
 
-    @property
-    def is_cuda(self) -> bool:
-        """True only if `opencl.alias_cuda` made "cuda" another name of the tensor's device."""
+    def _is_cuda(self) -> bool:
         return device_aliases.get("cuda") == self.device.type
 
     # No tensor is on any other device, quantized or nested.
@@ -161,8 +119,7 @@ class Tensor(_Base):
     def name(self) -> None:
         """None: PyTorch has names for tensors in its own format of graphs."""
 
-    def get_device(self) -> int:
-        """Return the index of the tensor's device, -1 for the CPU."""
+    def _device_index(self) -> int:
         index = self.device.index
         return -1 if index is None else index
 
@@ -311,48 +268,14 @@ class Tensor(_Base):
 
         return new(self, *args, device=device)
 
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return int(lib.uh_ndim(self._h))
+    def _no_bytes(self) -> NoReturn:
+        raise RuntimeError(
+            "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, "
+            "add the nbytes of the indices and values.  If you want the size of the  equivalent dense "
+            "tensor, multiply numel() by element_size()"
+        )
 
-    def dim(self) -> int:
-        """The number of dimensions."""
-        return int(lib.uh_ndim(self._h))
-
-    ndimension = dim
-
-    def numel(self) -> int:
-        """The number of elements."""
-        return int(lib.uh_numel(self._h))
-
-    nelement = numel
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes per element."""
-        return self.dtype.itemsize
-
-    def element_size(self) -> int:
-        """Bytes per element."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements; the Storage may have more, or fewer after `expand`.
-
-        Raises: RuntimeError for a COO tensor; its indices and values have bytes.
-        """
-        if self.is_sparse:
-            raise RuntimeError(
-                "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, "
-                "add the nbytes of the indices and values.  If you want the size of the  equivalent dense "
-                "tensor, multiply numel() by element_size()"
-            )
-        return self.numel() * self.itemsize
-
-    def is_contiguous(self, *, memory_format: memory_format | None = None) -> bool:
-        """Return True if the elements are stored in row-major order without gaps, or in another format's order."""
+    def _is_contiguous(self, *, memory_format: memory_format | None = None) -> bool:
         check_format("is_contiguous", memory_format)
         if self.is_sparse_csr:
             raise RuntimeError("Sparse CSR tensors do not have is_contiguous")
@@ -362,14 +285,6 @@ class Tensor(_Base):
             return is_channels_last(self, 5 if memory_format.name.endswith("3d") else 4)
         return bool(lib.uh_is_contiguous(self._h))
 
-    def is_floating_point(self) -> bool:
-        """Return True if the dtype is a floating-point type."""
-        return self.dtype.is_floating_point
-
-    def is_complex(self) -> bool:
-        """Return True if the dtype is complex."""
-        return self.dtype.is_complex
-
     def is_conj(self) -> bool:
         """Return False: `conj` conjugates eagerly, so no tensor has a conjugate bit."""
         return False
@@ -378,23 +293,13 @@ class Tensor(_Base):
         """Return False: operators negate eagerly, so no tensor has a negative bit."""
         return False
 
-    def is_signed(self) -> bool:
-        """Return True if the dtype can hold negative numbers."""
-        return self.dtype.is_signed
-
     def is_same_size(self, other: Tensor) -> bool:
         """Return True if both tensors have the same shape."""
         _expect_tensor("is_same_size", "other", other)
         return self.shape == other.shape
 
-    def data_ptr(self) -> int:
-        """Return the address of the first element; 0 for a tensor without elements.
-
-        Raises: RuntimeError for a sparse tensor; its parts have addresses.
-        """
-        if lib.uh_layout_kind(self._h):
-            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-        return int(lib.uh_data_ptr(self._h))
+    def _no_address(self) -> NoReturn:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
     @staticmethod
     def _make_wrapper_subclass(cls: type, *args: Any, **options: Any) -> Tensor:
@@ -427,8 +332,6 @@ class Tensor(_Base):
         kind: type = getattr(typed_storage, self.storage().type().rpartition(".")[2])
         return kind
 
-    const_data_ptr = data_ptr
-
     def dim_order(self, *, ambiguity_check: bool | list[memory_format] = False) -> tuple[int, ...]:
         """Return the dimensions in the order of memory, the slowest first.
 
@@ -449,12 +352,8 @@ class Tensor(_Base):
             and self.stride() == tensor.stride()
         )
 
-    @property
-    def _version(self) -> int:
-        """The number of in-place writes to the memory, through this tensor or its views."""
-        if lib.uh_is_inference(self._h):
-            raise RuntimeError("Inference tensors do not track version counter.")
-        return int(lib.uh_version(self._h))
+    def _no_version(self) -> NoReturn:
+        raise RuntimeError("Inference tensors do not track version counter.")
 
     @property
     def _base(self) -> Tensor | None:
@@ -609,8 +508,6 @@ class Tensor(_Base):
         Memory: shared; the array keeps the Storage alive, even without the tensor.
         Raises: TypeError for meta tensors and bfloat16.
         """
-        from engine.numpy_bridge import to_numpy
-
         if not self.requires_grad:
             return to_numpy(self.cpu() if force else self)
         if not force:
@@ -693,8 +590,12 @@ class Tensor(_Base):
         `x.to(dtype)`, `x.to(device)`, `x.to(device, dtype)`, `x.to(other)`; `copy=True` always copies. With
         `non_blocking=True` a copy from pinned memory to a device may still run when this returns.
         """
-        if len(args) == 1 and not options and isinstance(args[0], dtype):
-            return self if args[0] is self.dtype else self._copied(args[0], None)
+        if len(args) == 1 and not options:  # the usual calls
+            target = args[0]
+            if isinstance(target, dtype):
+                return self if target is self.dtype else self._copied(target, None)
+            if self.is_cpu and (target is CPU or (target.__class__ is str and target == "cpu")):
+                return self
         from engine.casts import parse_to
 
         kind, target_device, copy, format_, non_blocking = parse_to(args, options)
@@ -770,5 +671,6 @@ def _real(number: Any, function: str) -> Any:
 
 
 # Return the Python object of a handle and take over its reference: the existing object, or a new one.
-Tensor._set_classes(Tensor, Size)
+Tensor._set_class(Tensor)
+Tensor._set_values(Size, DTYPES, BUILT_IN_DEVICES, LAYOUTS)
 wrap: Callable[[int], Tensor] = Tensor._wrap

@@ -8,6 +8,7 @@
 #include "capi/underhood.h"
 #include "capi/underhood_autograd.h"
 #include "tensor_base.h"
+#include "tensor_metadata.h"
 
 // An object that owns one reference on something of the core: a TensorImpl or a Node.
 typedef struct {
@@ -196,7 +197,6 @@ static int learn_visitors(void) {
 // An object that has more than its class and its handle lives as long as the TensorImpl: Note [Kept
 // objects] in csrc/tensor/kept_objects.h.
 static PyTypeObject* tensor_class;  // engine.Tensor
-static PyTypeObject* size_class;    // engine.Size, a subclass of tuple
 
 // The attributes belong to the object alone only if the core does not keep it for later.
 static void visit_tensor(Wrapper* self, uh_visit_fn visit, void* argument) {
@@ -278,15 +278,9 @@ static void deallocate_tensor(PyObject* self) {
   if (atomic_load_explicit(&has_returned, memory_order_relaxed)) release_returned();
 }
 
-static PyObject* set_classes(PyObject* unused, PyObject* args) {
-  PyTypeObject *tensor, *size;
-  if (!PyArg_ParseTuple(args, "O!O!", &PyType_Type, &tensor, &PyType_Type, &size)) return NULL;
-  if (!PyType_IsSubtype(size, &PyTuple_Type)) {
-    PyErr_SetString(PyExc_TypeError, "the class of sizes must be a subclass of tuple");
-    return NULL;
-  }
+static PyObject* set_class(PyObject* unused, PyObject* tensor) {
+  if (!PyType_Check(tensor)) return PyErr_Format(PyExc_TypeError, "%R is not a class", tensor);
   Py_XSETREF(tensor_class, (PyTypeObject*)Py_NewRef(tensor));
-  Py_XSETREF(size_class, (PyTypeObject*)Py_NewRef(size));
   Py_RETURN_NONE;
 }
 
@@ -323,110 +317,16 @@ static PyObject* remember(PyObject* self, PyObject* unused) {
   return Py_NewRef(self);
 }
 
-// ---- sizes and elements
-
-static int handle_of(const Wrapper* tensor, uh_handle* ret_handle) {
-  if (!tensor->handle) {
-    PyErr_SetString(PyExc_AttributeError, "this tensor has not been initialised");
-    return 0;
-  }
-  *ret_handle = PyLong_AsUnsignedLongLong(tensor->handle);
-  return 1;
-}
-
-static PyObject* shape(PyObject* self, void* unused) {
-  uh_handle handle;
-  if (!handle_of((Wrapper*)self, &handle)) return NULL;
-  const int64_t ndim = uh_ndim(handle);
-  PyObject* sizes = size_class->tp_alloc(size_class, ndim);
-  for (int64_t dim = 0; sizes && dim < ndim; ++dim) {
-    PyObject* size = PyLong_FromLongLong(uh_size(handle, dim));
-    if (size)
-      PyTuple_SET_ITEM(sizes, dim, size);
-    else
-      Py_CLEAR(sizes);
-  }
-  return sizes;
-}
-
-// The elements of a tensor as Python numbers, in nested lists.
-typedef struct {
-  const int64_t* sizes;
-  int64_t ndim;
-  const double* reals;  // of a floating point tensor, else NULL
-  const int64_t* integers;
-  int is_bool;
-} Elements;
-
-static PyObject* element(const Elements* elements, int64_t index) {
-  if (elements->reals) return PyFloat_FromDouble(elements->reals[index]);
-  const int64_t value = elements->integers[index];
-  return elements->is_bool ? PyBool_FromLong(value != 0) : PyLong_FromLongLong(value);
-}
-
-static PyObject* nest(const Elements* elements, int64_t dim, int64_t* index) {
-  if (dim == elements->ndim) return element(elements, (*index)++);
-  PyObject* list = PyList_New(elements->sizes[dim]);
-  for (int64_t i = 0; list && i < elements->sizes[dim]; ++i) {
-    PyObject* item = nest(elements, dim + 1, index);
-    if (item)
-      PyList_SET_ITEM(list, i, item);
-    else
-      Py_CLEAR(list);
-  }
-  return list;
-}
-
-// _nested(kind): the elements read as "d" (floats), "q" (ints) or "?" (bools). NotImplemented where
-// another thread has changed sizes or dtype since they were read; None for an error of the core.
-static PyObject* nested(PyObject* self, PyObject* kind) {
-  uh_handle handle;
-  if (!handle_of((Wrapper*)self, &handle)) return NULL;
-  const Py_UCS4 code = PyUnicode_ReadChar(kind, 0);
-  if (code == (Py_UCS4)-1) return NULL;
-  const int64_t ndim = uh_ndim(handle);
-  int64_t* sizes = PyMem_New(int64_t, ndim + 1);
-  if (!sizes) return PyErr_NoMemory();
-  int64_t count = 1;
-  for (int64_t dim = 0; dim < ndim; ++dim) {
-    sizes[dim] = uh_size(handle, dim);
-    if (__builtin_mul_overflow(count, sizes[dim], &count)) count = INT64_MAX;
-  }
-  void* values = count < PY_SSIZE_T_MAX / 8 ? PyMem_Malloc(count ? 8 * (size_t)count : 8) : NULL;
-  PyObject* result = NULL;
-  if (!values) {
-    PyErr_NoMemory();
-  } else {
-    const int is_real = code == 'd';
-    int status;
-    Py_BEGIN_ALLOW_THREADS;
-    status = is_real ? uh_read_doubles(handle, values, count) : uh_read_ints(handle, values, count);
-    Py_END_ALLOW_THREADS;
-    int64_t index = 0;
-    const Elements elements = {sizes, ndim, is_real ? values : NULL, values, code == '?'};
-    if (status == 0)
-      result = nest(&elements, 0, &index);
-    else
-      result = Py_NewRef(status == 1 ? Py_NotImplemented : Py_None);
-  }
-  PyMem_Free(values);
-  PyMem_Free(sizes);
-  return result;
-}
-
 static PyGetSetDef tensor_properties[] = {
-    {"shape", shape, NULL, "The sizes.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "The attributes.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMethodDef tensor_methods[] = {
-    {"_nested", nested, METH_O, "The elements in nested lists, read as the kind of a struct."},
     {"_remember", remember, METH_NOARGS,
      "Makes this the one object of its TensorImpl; returns it."},
     {"_wrap", wrap, METH_O | METH_STATIC, "The object of a handle, which moves into it."},
-    {"_set_classes", set_classes, METH_VARARGS | METH_STATIC,
-     "The class that `_wrap` makes, and the class of shapes."},
+    {"_set_class", set_class, METH_O | METH_STATIC, "The class that `_wrap` makes."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -511,7 +411,8 @@ static PyType_Spec node_spec = {
 
 static int append_type(PyObject* list, PyType_Spec* spec) {
   PyObject* type = PyType_FromSpec(spec);
-  const int status = type ? PyList_Append(list, type) : -1;
+  int status = type ? PyList_Append(list, type) : -1;
+  if (!status && spec == &tensor_spec) status = uh_add_metadata((PyTypeObject*)type);
   Py_XDECREF(type);
   return status;
 }

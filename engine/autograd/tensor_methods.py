@@ -6,13 +6,13 @@ engine/__init__.py copies the members of `Differentiable` into Tensor, like the 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.arguments import check_tensor
 from engine.dtypes import DTYPES
-from engine.tensor import Tensor, wrap
+from engine.tensor import Tensor
 
 if TYPE_CHECKING:
     from typing import Self
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     class _Base:
         _h: int
+        requires_grad: bool
 
+        @property
+        def is_leaf(self) -> bool: ...
         def _remember(self) -> Self: ...
         def view_as(self, other: Any) -> Tensor: ...
         def copy_(self, source: Any) -> Tensor: ...
@@ -30,19 +33,14 @@ else:
 
 Subclass = TypeVar("Subclass", bound=Tensor)
 _new = object.__new__
-_FAILED = 2**64 - 1
 
 
 class Differentiable(_Base):
     """The members that autograd adds to Tensor."""
 
-    @property
-    def requires_grad(self) -> bool:
-        """True if gradients are computed for this tensor; settable on leaves."""
-        return bool(lib.uh_requires_grad(self._h))
+    # The calls that _TensorBase leaves to Python: errors, and attributes that are set.
 
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
+    def _assign_requires_grad(self, value: bool) -> None:
         if value and not lib.uh_has_no_node(self._h):  # what requires_grad_() accepts
             raise RuntimeError("you can only change requires_grad flags of leaf variables.")
         self.requires_grad_(value)
@@ -53,37 +51,15 @@ class Differentiable(_Base):
             raise_last()
         return self
 
-    @property
-    def is_leaf(self) -> bool:
-        """True if the tensor is not the result of a recorded operation."""
-        is_leaf = lib.uh_is_leaf(self._h)
-        if is_leaf < 0:
-            raise_last()
-        return bool(is_leaf)
+    def _raise_last(self) -> NoReturn:
+        raise_last()
 
-    @property
-    def grad_fn(self) -> Any:
-        """The Node of the operation that computed this tensor; None for leaves."""
-        node = lib.uh_grad_fn(self._h)
-        if not node:
-            return None
-        if node == _FAILED:
-            raise_last()
+    def _node_of(self, node: int) -> Any:
         from engine.autograd.graph import node_of
 
         return node_of(node)
 
-    @property
-    def output_nr(self) -> int:
-        """The index of this tensor among the results of its `grad_fn`."""
-        return int(lib.uh_output_nr(self._h))
-
-    @property
-    def grad(self) -> Tensor | None:
-        """The sum of the gradients of all backward passes; None before the first."""
-        handle = lib.uh_grad(self._h)
-        if handle:
-            return wrap(handle)
+    def _absent_grad(self) -> None:
         # 0: not a leaf; a view whose history is unknown is neither a leaf nor a non-leaf.
         inner = lib.uh_is_leaf(self._h) == 0
         if inner and self.requires_grad and not lib.uh_retains_grad(self._h):
@@ -96,18 +72,13 @@ class Differentiable(_Base):
             )
         return None
 
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
+    def _assign_grad(self, value: Tensor | None) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(
                 f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
             )
         if lib.uh_set_grad(self._h, 0 if value is None else value._h) != 0:
             raise_last()
-
-    @grad.deleter
-    def grad(self) -> None:
-        lib.uh_set_grad(self._h, 0)
 
     def backward(
         self,
@@ -134,11 +105,6 @@ class Differentiable(_Base):
 
         if lib.uh_add_hook(self._h, RETAIN_GRAD, ffi.NULL, ffi.NULL, ffi.NULL) < 0:
             raise_last()
-
-    @property
-    def retains_grad(self) -> bool:
-        """True for a non-leaf that stores its gradient: see `retain_grad`."""
-        return bool(lib.uh_retains_grad(self._h))
 
     def register_hook(self, hook: Any) -> Any:
         """Call `hook(grad)` whenever this tensor's gradient is computed; its result replaces the gradient.

@@ -1,0 +1,15 @@
+// _ArrayMemory: a tensor's memory as NumPy's arrays see it, the `base` of what `Tensor.numpy()` returns.
+//
+// What: holds a reference on the Storage while an array lives, and describes the elements by
+// NumPy's protocol `__array_struct__`, so that NumPy is not needed to build this.
+// Invariant: the Storage cannot be resized from the first look at its address on.
+#pragma once
+
+#include <stdint.h>
+
+// PyObject* arguments are passed as id(object).
+/* cdef begin */
+int uh_array_memory_type(uintptr_t list);
+/* cdef end */
+
+// uh_array_memory_type   makes the type and appends it to `list`; -1 when memory is out

@@ -1,0 +1,15 @@
+// The metadata of a tensor as attributes and methods of _TensorBase: `x.shape`, `x.stride()`,
+// `x.requires_grad`.
+//
+// What: descriptors that read the TensorImpl without a frame of Python. A call with the arguments
+// that most calls have is answered here; any other goes to a Python method of engine/tensor.py or
+// engine/autograd/tensor_methods.py, which has the rules and the messages.
+// Invariant: objects that stand for values of the core (dtypes, devices, layouts) are those that
+// `_set_values` has stored, so `x.dtype is engine.float32`.
+#pragma once
+
+struct _typeobject;
+
+int uh_add_metadata(struct _typeobject* tensor_base);
+
+// uh_add_metadata   adds the descriptors to _TensorBase; -1 with a Python exception on failure
