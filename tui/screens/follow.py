@@ -60,7 +60,7 @@ def follow(
 
 
 def _fold(nav: Navigator, fresh: History) -> None:
-    """Have the tables made here that the next picture needs: the screen's thread then only cuts."""
+    """Compute here, in the worker, the tables that the next picture needs; the screen's thread reads them."""
     from engine.inspect.models import project
 
     moment = fresh.end - 1 if nav.moment >= nav.last else nav.moment

@@ -48,7 +48,7 @@ def element_type(tensor: Any) -> DTypeInfo:
     return dtype_of(tensor.dtype)
 
 
-def made_from(history: History, tensor: int) -> int:
+def view_row(history: History, tensor: int) -> int:
     """The row of this tensor in the views table, or -1."""
     row: int = history.tables.views.last("tensor", tensor, FOREVER)
     return row
@@ -56,7 +56,7 @@ def made_from(history: History, tensor: int) -> int:
 
 def layout_of(history: History, tensor: Any) -> Layout:
     """Sizes and strides in words; the strides of its base distinguish a diagonal."""
-    row = made_from(history, tensor.id)
+    row = view_row(history, tensor.id)
     views = history.tables.views
     source = history.tensor(int(views.base[row]), int(views.since[row])) if row >= 0 else None
     return describe(tensor.sizes, tensor.strides, source.strides if source is not None else ())

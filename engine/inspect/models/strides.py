@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from engine.inspect.events import short_op
 from engine.inspect.layout import Extent, Hit
 from engine.inspect.models._contents import Contents
-from engine.inspect.models._focus import cursor, focus, layout_of, made_from, missed
+from engine.inspect.models._focus import cursor, focus, layout_of, missed, view_row
 from engine.inspect.models._grid import Grid, GridCell, grid_of
 from engine.inspect.models._layout import Layout
 from engine.inspect.models._numbers import dtype_of, short
@@ -195,7 +195,7 @@ def _step(history: History, tensor: int, moment: int) -> DerivationStep:
     rows = history.tables.tensors.where("id", tensor)
     since = int(history.tables.tensors.since[rows[0]]) if len(rows) else -1
     views = history.tables.views
-    row = made_from(history, tensor)
+    row = view_row(history, tensor)
     if row >= 0:
         call = history.call(int(views.call[row]))
         named = short_op(history.string(int(views.op[row])))

@@ -109,8 +109,8 @@ def _loop(
     go_on: Callable[[], SimpleValue],
     names: list[str],
 ) -> Exit:
-    """Adds a prim::Loop. `start` begins an iteration, given its number; `go_on` computes the condition of
-    the next one."""
+    """Adds a prim::Loop. `start` compiles the beginning of an iteration and takes its number; `go_on`
+    compiles the condition of the next one."""
     builder = c.builder
     way = leaves(tree.body)
     has_return = any(isinstance(inner, ast.Return) for inner in ast.walk(tree))
@@ -127,14 +127,14 @@ def _loop(
     block = node.add_block()
     body = Body(c, names, has_return, go_on)
     with c.frame_in(block) as frame:
-        round_number = builder.param(block, "", INT, trips)
+        iteration = builder.param(block, "", INT, trips)
         for name, before_it, type in carried:
             frame.names[name] = Variable(builder.param(block, name, type, before_it), type)
         if has_return:
             builder.param(block, "", BOOL, inputs[-2])
             c.carrying.append(builder.param(block, "", c.returns_so_far, inputs[-1]))
         before, c.target = c.target, ExitTarget(c.target, body, len(c.opened))
-        start(round_number)
+        start(iteration)
         steps: list[Step] = list(tree.body)
         if way in ("might", "exits") or has_return:
             steps.append(_continue_step(c, tree, body))
@@ -161,7 +161,7 @@ def _loop(
 
 
 def first_true(c: Context, tree: ast.AST) -> SimpleValue:
-    """True, of the graph."""
+    """The constant True, by which a prim::Loop begins its first iteration."""
     return c.builder.constant(tree, True)
 
 
@@ -181,15 +181,16 @@ def _while(c: Context, tree: ast.While) -> Exit:
         return condition(c, tree.test).as_value(c)
 
     def start(_: SimpleValue) -> None:
-        c.refine(tree.test, {**_there_in(c, tree.test), **before.true})
+        c.refine(tree.test, {**_refined_in_body(c, tree.test), **before.true})
 
     trips = c.builder.constant(tree, sys.maxsize)
     return _loop(c, tree, trips, lambda: before.as_value(c), start, go_on, assigned(tree.body))
 
 
-def _there_in(c: Context, test: ast.expr) -> Refinements:
-    """Returns the refinements that `while x is not None` implies in the body for variables whose first
-    value could not be None: before the loop the condition implied none."""
+def _refined_in_body(c: Context, test: ast.expr) -> Refinements:
+    """Returns what `while x is not None` implies in the body for variables that may become None there.
+
+    Before the loop, a variable that cannot be None needs no refinement."""
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     refinements: Refinements = {}
     for part in parts:
