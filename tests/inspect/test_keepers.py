@@ -92,6 +92,11 @@ def test_a_node_says_what_it_waits_for_and_why_it_runs(history: History) -> None
     top = next(node for name, node in names.items() if "SumBackward0" in name)
     entered = int(run.entered[run.index(top)])
     assert "runs now: every gradient" in why_node_runs(history, top, entered).text
+    then = f"then {mul} (MulBackward0) runs: it waits for gradients of this node"
+    assert then in why_node_runs(history, top, entered).facts
+    newest = int(run.order[-1])
+    ending = why_node_runs(history, newest, int(run.entered[run.index(newest)]))
+    assert "it is the last node of the pass" in ending.facts
     waiting = why_node_runs(history, mul, entered)
     assert "waits for 1 gradient" in waiting.text
     assert f"they come from {top} (SumBackward0)" in waiting.facts

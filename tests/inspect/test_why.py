@@ -126,6 +126,17 @@ def test_a_gradient_was_not_made_from_numbers():
     assert "a backward pass computed it" in text
 
 
+def test_a_gradient_is_called_by_the_tensor_that_it_is_of():
+    b = program("w = leaf()\n")
+    b.line(1)
+    w = b.leaf(name="w")
+    grad = b.tensor((2,))
+    b.emit("GRAD_SET", w, grad)
+    history = b.history()
+    assert history.label(grad, b.now) == "w.grad"
+    assert history.label(grad, b.now - 1) == f"#{grad}"
+
+
 def test_nothing_requires_it():
     b = program("x = ones(2)\ny = x * 2\n")
     b.line(1)
@@ -136,10 +147,14 @@ def test_nothing_requires_it():
         y = b.tensor((2,))
         call.results(y)
     b.bind("y", y)
-    output = (
-        "y.requires_grad is False: nothing that mul made it from on line 2 of prog.py (`y = x * 2`)"
-    )
-    assert no_grad(b, "y") == output + " required it"
+    made = "y.requires_grad is False: mul made it on line 2 of prog.py (`y = x * 2`)"
+    assert no_grad(b, "y") == made + " from tensors that require no gradient"
+    b.line(3)
+    with b.op("zeros(int[] size) -> Tensor", [(2,)]) as call:
+        z = b.tensor((2,))
+        call.results(z)
+    b.bind("z", z)
+    assert no_grad(b, "z").endswith("without requires_grad=True")
 
 
 def test_switched_off():

@@ -89,7 +89,7 @@ QUESTIONS = [
         "where did this value come from?",
         "rnn_state",
         "a a 9",
-        ("_fused_sgd_", "it writes into its arguments", "line 22"),
+        ("cell.weight_hh[0,0] - 0.1 * cell.weight_hh.grad[0,0]", "line 22"),
     ),
     (
         "where did this compiled value come from?",

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from engine.inspect.models.jit import NOT_YET
 from engine.inspect.selection import ValueSelection
 from tests.inspect.jit_traces import LOOP, recorded
 from tests.inspect.models.test_jit_model import BRANCHES, BROKEN, GONE, graphs, run_of
@@ -322,6 +323,14 @@ def graphs_start(nav: Navigator) -> int:
     return int(output.since[output.where("id", graphs(nav.history)[0])[0]])
 
 
+def test_the_page_of_a_recording_without_compiled_code_says_so() -> None:
+    from tests.inspect.trace_builder import TraceBuilder
+
+    b = TraceBuilder()
+    b.tensor((2,))
+    assert queries.page(Navigator(b.history())).startswith("The compiler did nothing")
+
+
 def test_the_page_tells_all_about_what_is_selected():
     nav = peephole()
     row = next(row for row in nav.model("jit").rows if row.change == "removed")
@@ -335,7 +344,7 @@ def test_the_page_tells_all_about_what_is_selected():
         assert terms in page
     nav.selection = replace(nav.selection, value=None)
     nav.move(0)
-    assert "Select a line" in queries.page(nav)
+    assert queries.page(nav) == NOT_YET
 
 
 def test_pointing_at_a_line_of_the_graph_selects_its_value_and_stays_in_the_next_pass():

@@ -227,6 +227,22 @@ def test_the_source_lists_one_of_many_paths_to_a_tensor():
     assert "tensor 1 · +2" in nav.picture("source", 120, 30, UNICODE).text()
 
 
+def test_the_source_lists_a_parameter_by_its_module():
+    from tui.navigator import Navigator
+
+    b = TraceBuilder()
+    b.file("/demo.py", "x\ny\n")
+    b.frame("<module>")
+    b.line(1)
+    x = b.tensor((2,))
+    b.object(x)
+    b.bind("critic._modules['0']._parameters['weight']", x, "SLOT")
+    b.bind("sgd.state.keys()[0]", x, "SLOT")
+    b.line(2)
+    nav = Navigator(b.history())
+    assert {name.name: name.others for name in nav.model("source").names} == {"critic.0.weight": 1}
+
+
 def test_the_map_finds_the_selected_tensor_without_drawing_the_others(monkeypatch) -> None:
     b = TraceBuilder()
     b.line(1)

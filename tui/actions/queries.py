@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from engine.inspect.history import History
 from engine.inspect.history.facts import Holder, WriteFact
 from engine.inspect.history.failure import Failure, failure_at
 from engine.inspect.history.why import Answer, why_alive, why_no_grad, why_stale
@@ -144,16 +145,22 @@ def why(nav: Navigator) -> str:
     if selection.node and not tensor:
         tensor = history.autograd.variable(selection.node.node)
     for each in () if selection else grads_read(nav):
-        label = history.label(each, moment)
-        parts += _page(f"Why is {label}.grad what it is?", why_no_grad(history, each, moment))
+        parts += _page(_question(history, each, moment), why_no_grad(history, each, moment))
     if tensor:
         label = history.label(tensor, moment)
-        parts += _page(f"Why is {label}.grad what it is?", why_no_grad(history, tensor, moment))
+        parts += _page(_question(history, tensor, moment), why_no_grad(history, tensor, moment))
         parts += _page(f"What keeps {label} alive?", why_alive(history, tensor, moment))
     parts += overwritten
     return "\n".join(parts) or (
         "No saved tensor was overwritten. Select a tensor (`a`) or a node to ask about it."
     )
+
+
+def _question(history: History, tensor: int, moment: int) -> str:
+    """What a user asks of a .grad, by whether it is None."""
+    label, grad = history.label(tensor, moment), history.autograd.grad(tensor, moment)
+    is_none = grad is None or not grad.grad
+    return f"Why is {label}.grad None?" if is_none else f"Where does {label}.grad come from?"
 
 
 def _overwritten(nav: Navigator, node: int, tensor: int) -> list[str]:

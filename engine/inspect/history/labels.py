@@ -1,4 +1,4 @@
-"""The label of a tensor at a moment: a name of the running frame, else any name, else `#17`.
+"""The label of a tensor at a moment: a name of the running frame, else any name, else `w.grad`, else `#17`.
 
 The names of a tensor change at few moments, so each label between two changes is computed once.
 """
@@ -29,17 +29,28 @@ class Labels:
         self._labels: dict[tuple[int, int, int], str] = {}
 
     def __call__(self, tensor: int, m: int) -> str:
+        return self._named(tensor, m) or self._gradient(tensor, m) or f"#{tensor}"
+
+    def _gradient(self, tensor: int, m: int) -> str:
+        """`w.grad` if the tensor is the .grad of one that has a name, else ""."""
+        grads = self._history.autograd.tables.grads
+        rows = grads.where_at("grad", tensor, m)
+        owner = self._named(int(grads.tensor[rows[-1]]), m) if tensor and len(rows) else ""
+        return f"{owner}.grad" if owner else ""
+
+    def _named(self, tensor: int, m: int) -> str:
+        """The best name of the tensor, "" if it has none."""
         changes = self._changes.get(tensor)
         if changes is None:
             changes = self._learn(tensor)
         if not changes:
-            return f"#{tensor}"
+            return ""
         stretch = bisect_right(changes, m)
         names = self._names.get((tensor, stretch))
         if names is None:
             names = self._names[tensor, stretch] = self._history.names_of(tensor, m)
         if not names:
-            return f"#{tensor}"
+            return ""
         if len(names) == 1:
             return names[0].label
         key = tensor, stretch, self._history.frame_at(m)

@@ -148,8 +148,11 @@ def _not_required(history: History, tensor: int, name: str, m: int) -> Answer:
             f"{name}.requires_grad is False, and {_origin(history, tensor, m)}", (remedy,)
         )
     at = location(history, maker.since)
+    reason = f"{maker.op} made it{at} without requires_grad=True"
+    if any(tensors_of(maker)):
+        reason = f"{maker.op} made it{at} from tensors that require no gradient"
     return Answer(
-        f"{name}.requires_grad is False: nothing that {maker.op} made it from{at} required it",
+        f"{name}.requires_grad is False: {reason}",
         _where_graphs_ended(history, maker),
         moment=maker.since,
     )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from engine.inspect.events import FOREVER
 from engine.inspect.history.keepers import node_keepers
 from engine.inspect.history.why import Answer, last_reaching, location
 
@@ -48,9 +51,11 @@ def _state(history: History, run: BackwardPass, node: int, m: int) -> tuple[str,
             return f"ran as number {order} of backward pass {run.id}", [], int(run.entered[index])
         return f"did not run in backward pass {run.id}", [], run.since
     if node in run.running(m).tolist():
-        waiting = run.ready(m).tolist()
-        then = f"then {describe(int(run.nodes[waiting[0]]))} runs" if waiting else ""
-        return "runs now: every gradient that it needs has arrived", [_RULE, then], m
+        return (
+            "runs now: every gradient that it needs has arrived",
+            [_RULE, _next(history, run, m)],
+            m,
+        )
     if order := run.order_of(node, m):
         return f"has run: it was number {order} of the pass", [], int(run.entered[index])
     ready = run.ready(m).tolist()
@@ -69,3 +74,14 @@ def _state(history: History, run: BackwardPass, node: int, m: int) -> tuple[str,
     gradients = "gradient" if waits == 1 else "gradients"
     facts = [f"they come from {', '.join(missing[:3])}"] if missing else []
     return f"waits for {waits} {gradients}", facts, m
+
+
+def _next(history: History, run: BackwardPass, m: int) -> str:
+    """What the pass does after the running node."""
+    describe, later = history.autograd.describe_node, run.entered > m
+    if not later.any() or int(run.entered[later].min()) >= run.until:
+        return "then the pass fails" if run.failed else "it is the last node of the pass"
+    following = int(np.where(later, run.entered, FOREVER).argmin())
+    if run.pushed[following] <= m:
+        return f"then {describe(int(run.nodes[following]))} runs, which is ready"
+    return f"then {describe(int(run.nodes[following]))} runs: it waits for gradients of this node"

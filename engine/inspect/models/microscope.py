@@ -132,15 +132,25 @@ class _Bench:
         self._contents: dict[tuple[int, int], Contents] = {}
 
     def outs(self) -> tuple[int, ...]:
-        """The tensors that came out: the results, or what the schema says is written."""
+        """The tensors that came out: the results, or what the call wrote. A schema cannot mark the items
+        of a list as written; the recording has their writes."""
         if self.call.results:
             return tuple(t for t in self.call.results if t)
         inside = self.call.schema.partition("->")[0]
-        return tuple(
+        marked = [
             tensor
             for name, tensor in self.names.items()
             if f"!) {name.partition('[')[0]}" in inside
-        )
+        ]
+        items = [self.names[name] for name in self.inputs if "[" in name]
+        return tuple(marked or filter(self._is_written, items))
+
+    def _is_written(self, tensor: int) -> bool:
+        fact = self.history.tensor(tensor, self.until)
+        if fact is None:
+            return False
+        write = self.history.last_write(fact.storage, fact.extent, self.until)
+        return write is not None and write.moment >= self.call.since
 
     def contents(self, fact: Any, moment: int) -> Contents:
         key = (fact.storage, moment)
@@ -168,6 +178,7 @@ class _Bench:
             values=self.values,
             out=out,
             result=result,
+            argument=next((name for name, tensor in self.names.items() if tensor == out.id), ""),
             read=self.read,
         )
 
@@ -317,8 +328,8 @@ def _rule(call: Any, bench: _Bench, out: Any) -> Rule | None:
 
 
 def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> dict[str, Any]:
-    """A table for each input. One that feeds nothing is shown from its first cell on, if there is room:
-    a step of an optimizer takes hundreds."""
+    """A table for each input, first those that feed the cell. One that feeds nothing is shown from its
+    first cell on, if there is room: a step of an optimizer takes hundreds."""
     names = sorted(bench.inputs, key=lambda name: name not in by_argument)
     visible = by_argument.keys() | set(names[:TABLES])
     tables = tuple(
@@ -329,7 +340,7 @@ def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> dict[str, Any
             next(iter(by_argument.get(name, ())), _first(fact)),
             by_argument.get(name, ()),
         )
-        for name, fact in bench.inputs.items()
+        for name, fact in ((name, bench.inputs[name]) for name in names)
         if name in visible
     )
     return {"inputs": tables, "hidden": len(bench.inputs) - len(tables)}

@@ -10,6 +10,7 @@ from engine.inspect.models._wording import shape_text
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
+    from engine.inspect.history.facts import NameFact
     from engine.inspect.selection import Selection
 
 OUTPUT = 12  # lines of output
@@ -176,16 +177,18 @@ def _names(
     before = history.names_at(history.previous(moment, "line"), frame)
     same = {(fact.name, fact.tensor, fact.text) for fact in before}
     facts = history.names_at(moment, frame)
-    shortest: dict[int, str] = {}  # by tensor, of the paths through containers
-    paths: dict[int, int] = {}
+    paths: dict[int, list[NameFact]] = {}  # by tensor, through containers
     for fact in facts:
         if fact.tensor and fact.kind != "NAME":
-            paths[fact.tensor] = paths.get(fact.tensor, 0) + 1
-            if len(fact.name) < len(shortest.get(fact.tensor, fact.name + " ")):
-                shortest[fact.tensor] = fact.name
+            paths.setdefault(fact.tensor, []).append(fact)
+    # A module's parameter is in an optimizer, too: `net.0.weight` says more than `sgd.state.keys()[0]`.
+    best = {
+        tensor: min(own, key=lambda fact: (fact.label == fact.name, len(fact.label))).name
+        for tensor, own in paths.items()
+    }
     matches = []
     for fact in facts:
-        if fact.kind != "NAME" and shortest.get(fact.tensor, fact.name) != fact.name:
+        if fact.kind != "NAME" and best.get(fact.tensor, fact.name) != fact.name:
             continue
         tensor = history.tensor(fact.tensor, moment) if fact.tensor else None
         text = fact.text
@@ -201,7 +204,7 @@ def _names(
                 changed=(fact.name, fact.tensor, fact.text) not in same,
                 highlighted=fact.tensor == selection.tensor != 0,
                 since=fact.since,
-                others=paths[fact.tensor] - 1 if fact.name == shortest.get(fact.tensor) else 0,
+                others=len(paths[fact.tensor]) - 1 if fact.name == best.get(fact.tensor) else 0,
             )
         )
     return tuple(sorted(matches, key=lambda name: name.since))

@@ -276,9 +276,13 @@ def page(nav: Navigator) -> str:
             *([rewrite.reason, ""] if rewrite.reason else []),
         ]
         parts += _rule(model.rule)
-    return "\n".join(parts) or (
-        "Select a line, a node of the tree or a Value to read its origin and why it was "
-        "removed; step by rewrite to see the rule of each."
+    return (
+        "\n".join(parts)
+        or model.why
+        or (
+            "Select a line, a node of the tree or a Value to read its origin and why it was "
+            "removed; step by rewrite to see the rule of each."
+        )
     )
 
 

@@ -9,7 +9,7 @@ change one input cell, see which output cells change.
 
 from __future__ import annotations
 
-from engine.inspect.models._dependencies import arrange, indexed, matmul, reduce, window
+from engine.inspect.models._dependencies import arrange, indexed, matmul, optimizer, reduce, window
 from engine.inspect.models._dependencies.core import (
     CellFormula,
     CellInput,
@@ -40,6 +40,7 @@ RULES: dict[str, Rule] = {
     **window.RULES,
     **indexed.RULES,
     **arrange.RULES,
+    **optimizer.RULES,
 }
 """By the operator's name without overload, and without the `_` of its in-place form."""
 

@@ -90,6 +90,7 @@ class OpCall:
     values: Mapping[str, Any]  # every other argument
     out: Described
     result: int = 0  # index of `out` among the results
+    argument: str = ""  # the argument that `out` is, if the call writes items of lists
     read: Read = field(default=lambda argument, index: None)
 
     def sizes(self, argument: str) -> Index:
