@@ -279,7 +279,6 @@ def make_screen(name: str, **options: Any) -> Screen[Any]:
 
 def run_app(first: str, *, ascii: bool = False, mouse: bool = True, **options: Any) -> int:
     """Open the explorer in this terminal and return its exit code."""
-    gc.disable()  # until the first frame: see on_ready
     settings = load_settings()
     app = Underhood(first, ascii=ascii, settings=settings, **clean(options))
     app.run(mouse=mouse and settings.mouse)

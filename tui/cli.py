@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import os
 import signal
 import sys
@@ -302,6 +303,7 @@ def start(options: argparse.Namespace, first: str, **screen_options: object) -> 
     # Textual waits for the next frame before it paints; twice the frame rate halves the wait. Read on
     # import.
     os.environ.setdefault("TEXTUAL_FPS", "120")
+    gc.disable()  # until the first frame: see Underhood.on_ready
     from tui.app import run_app
 
     return run_app(first, ascii=options.ascii, mouse=not options.no_mouse, **screen_options)
