@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from tui.output import Parser, complain, write
 
@@ -107,7 +108,7 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"underhood {version()}")
+    parser.add_argument("--version", action=Version, help="print the version and exit")
     parser.set_defaults(act=home, program=[], **LOOK_DEFAULTS)
     look_options(parser)
     commands = parser.add_subparsers(title="commands", metavar="")
@@ -251,6 +252,17 @@ def look_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-mouse", action="store_true", default=quiet, help="do not capture the mouse"
     )
+
+
+class Version(argparse.Action):
+    """Prints the version, which takes too long to look up for every command."""
+
+    def __init__(self, option_strings: list[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        write(f"underhood {version()}")
+        parser.exit()
 
 
 def version() -> str:

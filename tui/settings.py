@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,11 +35,13 @@ def load_settings(path: Path | None = None) -> Settings:
     """Read config.toml; anything wrong with it is a warning, never an error."""
     path = path or paths.settings_file()
     settings = Settings()
+    if not path.exists():
+        return settings
+    import tomllib
+
     try:
         with path.open("rb") as file:
             table = tomllib.load(file)
-    except FileNotFoundError:
-        return settings
     except (OSError, tomllib.TOMLDecodeError) as error:
         settings.warnings.append(f"{path} was not read: {error}")
         return settings

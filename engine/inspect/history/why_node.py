@@ -77,7 +77,7 @@ def _state(history: History, run: BackwardPass, node: int, m: int) -> tuple[str,
 
 
 def _next(history: History, run: BackwardPass, m: int) -> str:
-    """What the pass does after the running node."""
+    """Say what the pass does after the running node."""
     describe, later = history.autograd.describe_node, run.entered > m
     if not later.any() or int(run.entered[later].min()) >= run.until:
         return "then the pass fails" if run.failed else "it is the last node of the pass"
