@@ -105,7 +105,7 @@ def _lists(call: OpCall) -> list[str]:
 
 
 def _item(call: OpCall) -> tuple[str, int]:
-    """The list and the number of the tensor whose cells are asked for."""
+    """The list and the number of the tensor that the formula is for."""
     name, _, number = call.argument.rstrip("]").partition("[")
     if not number.isdecimal():
         raise Unknown(f"the trace does not say which item {call.op} wrote")
