@@ -147,8 +147,8 @@ def test_nothing_requires_it():
         y = b.tensor((2,))
         call.results(y)
     b.bind("y", y)
-    made = "y.requires_grad is False: mul made it on line 2 of prog.py (`y = x * 2`)"
-    assert no_grad(b, "y") == made + " from tensors that require no gradient"
+    reason = "y.requires_grad is False: mul made it on line 2 of prog.py (`y = x * 2`)"
+    assert no_grad(b, "y") == reason + " from tensors that require no gradient"
     b.line(3)
     with b.op("zeros(int[] size) -> Tensor", [(2,)]) as call:
         z = b.tensor((2,))

@@ -157,7 +157,7 @@ def why(nav: Navigator) -> str:
 
 
 def _question(history: History, tensor: int, moment: int) -> str:
-    """What a user asks of a .grad, by whether it is None."""
+    """The question of a user about a .grad, which depends on whether it is None."""
     label, grad = history.label(tensor, moment), history.autograd.grad(tensor, moment)
     is_none = grad is None or not grad.grad
     return f"Why is {label}.grad None?" if is_none else f"Where does {label}.grad come from?"
