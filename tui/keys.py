@@ -146,7 +146,7 @@ EXPLORE = KeyGroup(
             "U",
             "run until",
             "Run until a condition holds: `x[2] > 5`, `y.version changes`, `line 12 3 times`, "
-            "`allocation over 1 MB`, `error`.",
+            "`allocation over 1 MB`, `live over 1 GB` (of all tensors), `error`.",
         ),
         Key(
             "watch",

@@ -17,14 +17,11 @@ if TYPE_CHECKING:
 Check = Callable[[int, int], None]
 """Called with (events that were looked at, all events) now and then; what it raises ends the search."""
 EVERY = 16  # moments between two calls of a check
-USAGE = (
-    "`x[2] > 5`, `y.version changes`, `line 12` or `train.py:12`, with `3 times`; "
-    "`allocation over 1 MB`, `live over 1 GB`, `error`"
-)
 _TIMES = re.compile(r"\s+(?:x|#)?(\d+)(?:\s*times|st|nd|rd|th)?\s*$")
 _LINE = re.compile(r"(?:line\s*:?\s*|(?P<file>[^\s:]+):)(?P<line>\d+)$")
+_MEMORY = re.compile(r"(?P<kind>allocation|alloc|live)\s*(?P<sign>over|above|>=|>)\s*(?P<size>.*)$")
 _SIZE = re.compile(
-    r"(?P<kind>allocation|alloc|live)\s*(?:over|>|>=|above)\s*(?P<size>[\d.]+)\s*(?P<unit>[kmgt]?)i?b?(?:ytes)?$"
+    r"(?P<number>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<unit>[kmgt]?)(?:ilo|ega|iga|era)?i?(?:b|bytes?)?$"
 )
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _CHANGING = (
@@ -39,9 +36,14 @@ def run_until(history: History, text: str, m: int, check: Check | None = None) -
     lowered = text.lower()
     if lowered in ("error", "exception"):
         return _after(history.tables.numbers("ERROR", "EXCEPTION"), m)
-    if size := _SIZE.match(lowered):
-        count = float(size["size"]) * _UNITS[size["unit"]]
-        return _allocation(history, m, size["kind"] != "live", count)
+    if memory := _MEMORY.match(lowered):
+        size = _SIZE.match(memory["size"])
+        if size:
+            count = float(re.sub("[,_]", "", size["number"])) * _UNITS[size["unit"]]
+            return _allocation(history, m, memory["kind"] != "live", count)
+        if memory["sign"].isalpha():  # else it compares a name of the program
+            problem = f"not {memory['size']!r}" if memory["size"] else "which is missing"
+            raise ValueError(f"{text!r} needs a size such as 512, 20 kB or 1.5 MB, {problem}")
     times = _TIMES.search(text)
     head = text[: times.start()] if times and _LINE.match(text[: times.start()]) else text
     if line := _LINE.match(head.strip()):

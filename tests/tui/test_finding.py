@@ -106,7 +106,16 @@ def test_run_until_conditions() -> None:
     assert allocation is not None
     assert [fact.nbytes for fact in history.storages_at(allocation)][-1] == 1 << 21
     assert run_until(history, "allocation over 3 MB", 0) is None
-    assert run_until(history, "live > 1MB", 0) == allocation
+    for text in (
+        "live > 1MB",
+        "live over 1,000 kB",
+        "live above 0.5 megabytes",
+        "live over 1048576",
+    ):
+        assert run_until(history, text, 0) == allocation, text
+    for text, problem in (("live over", "missing"), ("live over 2.5.1 MB", "not '2.5.1 mb'")):
+        with pytest.raises(ValueError, match=problem):
+            run_until(history, text, 0)
     assert history.event(run_until(history, "error", 0) or 0).kind == "EXCEPTION"
     with pytest.raises(ValueError, match="is not an expression"):
         run_until(history, "x[2", 0)
@@ -231,6 +240,19 @@ async def test_bookmarks_are_followed_with_enter_and_by_click(tmp_path: Path) ->
         assert isinstance(pilot.app.screen, TextModal)
         await pilot.click(offset=(column + 2, row))
         await until(pilot, lambda: nav.moment == 7)
+
+
+async def test_the_same_key_without_a_note_removes_a_bookmark(tmp_path: Path) -> None:
+    async with exploring(saved(tmp_path), (100, 30)) as pilot:
+        nav = pilot.app.screen.query_one(Viewer).nav
+        assert nav is not None
+        await pilot.press("asterisk", *"here", "enter")
+        await until_shown(pilot, "bookmark at event")
+        await pilot.press("asterisk", *["backspace"] * 4, "enter")
+        await until_shown(pilot, "removed")
+        assert nav.notes.bookmarks == []
+        await pilot.press("apostrophe")
+        await until_shown(pilot, "No bookmark yet")
 
 
 async def test_keys_watch_mark_and_run_until(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ class Finding(Vertical):
         """Ask for a condition and run until it holds."""
         from tui.screens.prompt import PromptScreen
 
-        hint = "x[2] > 5, y.version changes, line 12 3 times, allocation over 1 MB, error"
+        hint = "x[2] > 5, y.version changes, line 12 3 times, live over 1 MB, error"
         self.app.push_screen(PromptScreen("until", "run until", hint), self.run_until)
 
     def run_until(self, text: str | None) -> None:
