@@ -38,7 +38,7 @@ HIGHLIGHTED = 4096  # feeds that are highlighted in the tables
 SCANNED = 4096  # output cells that are checked for an input cell
 WORK = 10_000  # feeds that are compared for that
 LINE = 512  # output cells of one row that are checked, if not all are
-TABLES = 16  # input tensors that are shown, unless more of them feed the cell
+TABLES = 6  # input tensors that are shown, unless more of them feed the cell
 TERMS = 6  # terms of a formula that are all written out
 
 # The errors of a rule that gets other arguments than its operator takes.
@@ -142,15 +142,13 @@ class _Bench:
             for name, tensor in self.names.items()
             if f"!) {name.partition('[')[0]}" in inside
         ]
-        items = [self.names[name] for name in self.inputs if "[" in name]
-        return tuple(marked or filter(self._is_written, items))
-
-    def _is_written(self, tensor: int) -> bool:
-        fact = self.history.tensor(tensor, self.until)
-        if fact is None:
-            return False
-        write = self.history.last_write(fact.storage, fact.extent, self.until)
-        return write is not None and write.moment >= self.call.since
+        if marked:
+            return tuple(marked)
+        writes = self.history.tables.writes
+        rows = slice(*writes.since.searchsorted([self.call.since, self.until + 1]).tolist())
+        written = set(writes.storage[rows].tolist())
+        items = {name: fact for name, fact in self.inputs.items() if "[" in name}
+        return tuple(fact.id for fact in items.values() if fact.storage in written)
 
     def contents(self, fact: Any, moment: int) -> Contents:
         key = (fact.storage, moment)
