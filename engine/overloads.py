@@ -74,14 +74,14 @@ def set_(
     tensor([1., 3.])
     """
     if source is None and storage_offset is None:
-        return _moved(ops.set_(input, ops.empty(0, dtype=input.dtype, device=input.device)))
+        return _moved(ops.set_(input))
     if (storage_offset is None) != (size is None):
         raise TypeError(
             "set_() received an invalid combination of arguments: offset and size go together"
         )
     if isinstance(source, Tensor):
         if storage_offset is None:
-            return _moved(ops.set_(input, source))
+            return _moved(ops.set__source_Tensor(input, source))
         if source.dtype != input.dtype:  # the storage alone counts
             source = source.untyped_storage()._tensor.detach()
     elif isinstance(source, UntypedStorage):

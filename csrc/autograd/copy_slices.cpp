@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "autograd/autograd_meta.h"
+#include "autograd/saved_tensor.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
@@ -37,6 +38,13 @@ Layout relative(const Layout& view, DType dtype, const Layout& base, DType base_
   Layout moved = view;
   moved.offset -= base.offset * itemsize(base_dtype) / itemsize(dtype);
   return moved;
+}
+
+// True if the view has every number of the base, as view_as_real and view_as_complex give it: x.real has not.
+bool is_whole(const Tensor& base, const Tensor& view) {
+  const Tensor& numbers = is_complex(base.dtype()) ? view : base;
+  const Tensor& pairs = is_complex(base.dtype()) ? base : view;
+  return numbers.ndim() == pairs.ndim() + 1 && numbers.size(numbers.ndim() - 1) == 2;
 }
 
 // AsStridedBackward0: writes the gradient of a view into zeros of the base's shape.
@@ -111,6 +119,7 @@ CopySlices::CopySlices(const Tensor& base, const Tensor& view, Ref<Node> write)
 Gradients CopySlices::apply(Gradients gradients) {
   Gradients result(edges().size());
   if (!gradients[0]) return result;
+  if (released_) fail_released(*this);
   const Tensor full = copy_with_layout(base_, gradients[0]);
   const Tensor slice = part(full, full.dtype(), view_, view_dtype_);
   Gradients written(1);
@@ -132,7 +141,7 @@ Gradients CopySlices::apply(Gradients gradients) {
 
 Ref<Node> view_node(const Tensor& base, const Tensor& view, const Ref<Node>& before) {
   std::string name = before ? before->name() : "";
-  if (!before && base.dtype() != view.dtype())
+  if (!before && base.dtype() != view.dtype() && is_whole(base, view))
     name = is_complex(base.dtype()) ? "ViewAsRealBackward0" : "ViewAsComplexBackward0";
   if (name != "ViewAsComplexBackward0" && name != "ViewAsRealBackward0")
     name = "AsStridedBackward0";

@@ -4,6 +4,8 @@
 // which the write's own Node computes. Note [Views and history] in autograd_meta.h.
 #pragma once
 
+#include <atomic>
+
 #include "autograd/node.h"
 
 namespace uh::autograd {
@@ -20,12 +22,14 @@ class CopySlices final : public Node {
   void release_saved() override {
     write_->release_saved();
     Node::release_saved();
+    released_ = true;
   }
 
  private:
   Layout base_, view_;
   DType view_dtype_;
   Ref<Node> write_;
+  std::atomic<bool> released_ = false;  // as in PyTorch it runs once, even if it has saved nothing
 };
 
 // Makes the Node of `view` as a view of `base`. It is an AsStridedBackward0, as in PyTorch, unless

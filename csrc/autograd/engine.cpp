@@ -5,7 +5,6 @@
 #include "autograd/autograd_meta.h"
 #include "autograd/graph_task.h"
 #include "base/call_section.h"
-#include "generated/ops/copy.h"
 #include "generated/ops/creation.h"
 
 namespace uh::autograd {
@@ -60,12 +59,6 @@ void check_gradient(const Tensor& root, const Tensor& gradient, size_t i) {
         info(root.dtype()).name, ".");
 }
 
-// Casts a root's gradient to the root's dtype, like the gradients that Nodes compute.
-Tensor as_dtype_of(const Tensor& root, const Tensor& gradient) {
-  if (gradient.dtype() == root.dtype()) return gradient;
-  return ops::_to_copy(gradient, root.dtype(), Device::kUndefined, MemoryFormat::kUndefined);
-}
-
 }  // namespace
 
 Tensor implicit_gradient(const Tensor& root) {
@@ -88,7 +81,7 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& roots,
           " of tensors does not require grad and does not have a grad_fn");
     const Tensor& gradient = i < gradients.size() ? gradients[i] : Tensor();
     if (gradient) check_gradient(roots[i], gradient, i);
-    arguments.push_back(gradient ? as_dtype_of(roots[i], gradient) : implicit_gradient(roots[i]));
+    arguments.push_back(gradient ? gradient : implicit_gradient(roots[i]));
     root_edges.push_back(std::move(edge));
   }
   for (const Tensor& input : inputs) {
@@ -100,6 +93,7 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& roots,
 
 std::vector<Tensor> run_backward(std::vector<Edge> roots, std::vector<Tensor> gradients,
                                  std::vector<Edge> inputs, RunOptions options) {
+  fit(roots, gradients);
   if (t_depth >= kDeepest) return run_on_fresh_stack(roots, gradients, inputs, options);
   return run_here(roots, gradients, inputs, options);
 }

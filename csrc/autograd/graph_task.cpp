@@ -52,6 +52,28 @@ Tensor sum(Tensor have, const Tensor& more) {
 
 }  // namespace
 
+void fit(std::span<const Edge> edges, std::span<Tensor> gradients, const Node* node) {
+  for (size_t i = 0; i < gradients.size() && i < edges.size(); ++i) {
+    Tensor& gradient = gradients[i];
+    if (!gradient || !edges[i].node) continue;
+    const InputInfo& expected = edges[i].node->input(edges[i].input);
+    if (expected.dtype == DType::kUndefined) continue;
+    if (gradient.sizes() != expected.sizes) {
+      if (!expandable(expected.sizes, gradient.sizes()))
+        fail(ErrorKind::kRuntime, node ? message("Function ", node->name(), " returned an ") : "",
+             "invalid gradient at index ", i, " - got ", gradient.sizes(),
+             " but expected shape compatible with ", expected.sizes);
+      gradient = ops::sum_to_size(gradient, expected.sizes);
+    }
+    if (gradient.dtype() == expected.dtype) continue;
+    if (is_complex(gradient.dtype()) && !is_complex(expected.dtype))
+      gradient = ops::real_view(gradient);
+    if (gradient.dtype() != expected.dtype)
+      gradient =
+          ops::_to_copy(gradient, expected.dtype, Device::kUndefined, MemoryFormat::kUndefined);
+  }
+}
+
 int64_t current_run() { return t_run ? t_run->id() : 0; }
 Node* running_node() { return t_run ? t_run->running() : nullptr; }
 
@@ -143,12 +165,12 @@ void GraphTask::mark_needed(const std::vector<Edge>& inputs) {
     if (!inputs[i].node) continue;  // a view made under no_grad has no Node
     const uint32_t slot = known_slot(inputs[i].node.get());
     if (slot == UINT32_MAX) continue;
-    if (options_.accumulate && inputs[i].node->variable()) {
+    if (options_.accumulate) {  // by the leaf's Node, or by a hook of a result that retains its gradient
       entries_[slot].needed = true;
-    } else {
-      entries_[slot].captured = true;
-      captures_.push_back({slot, inputs[i].input, i});
+      continue;
     }
+    entries_[slot].captured = true;
+    captures_.push_back({slot, inputs[i].input, i});
   }
   for (uint32_t slot : order_) {
     Entry& entry = entries_[slot];
@@ -316,7 +338,11 @@ Gradients GraphTask::call(Node& node, Gradients gradients) {
   const bool after = !hooks.after.empty();
   if (after) argument.assign(gradients.begin(), gradients.end());
   Gradients results = node.apply(std::move(gradients));
-  validate(node, results);
+  const auto& edges = node.edges();
+  check(results.size() <= edges.size() || edges.empty(), "Function ", node.name(),
+        " returned an incorrect number of gradients (expected ", edges.size(), ", got ",
+        results.size(), ")");
+  fit(edges, results, &node);
   if (after) {
     hooks = node.copy_hooks();  // apply() may have changed the hooks
     for (const Ref<Hook>& hook : hooks.after) {
@@ -333,32 +359,6 @@ Gradients GraphTask::call(Node& node, Gradients gradients) {
                       0, result.data(), result.size() * 8);
   }
   return results;
-}
-
-// Reverses broadcasting and promotion of each input, so that formulas need not.
-void GraphTask::validate(Node& node, Gradients& results) {
-  const auto& edges = node.edges();
-  check(results.size() <= edges.size() || edges.empty(), "Function ", node.name(),
-        " returned an incorrect number of gradients (expected ", edges.size(), ", got ",
-        results.size(), ")");
-  for (size_t i = 0; i < results.size() && i < edges.size(); ++i) {
-    Tensor& gradient = results[i];
-    if (!gradient || !edges[i].node) continue;
-    const InputInfo& expected = edges[i].node->input(edges[i].input);
-    if (expected.dtype == DType::kUndefined) continue;
-    if (gradient.sizes() != expected.sizes) {
-      check(expandable(expected.sizes, gradient.sizes()), "Function ", node.name(),
-            " returned an invalid gradient at index ", i, " - got ", gradient.sizes(),
-            " but expected shape compatible with ", expected.sizes);
-      gradient = ops::sum_to_size(gradient, expected.sizes);
-    }
-    if (gradient.dtype() == expected.dtype) continue;
-    if (is_complex(gradient.dtype()) && !is_complex(expected.dtype))
-      gradient = ops::real_view(gradient);
-    if (gradient.dtype() != expected.dtype)
-      gradient =
-          ops::_to_copy(gradient, expected.dtype, Device::kUndefined, MemoryFormat::kUndefined);
-  }
 }
 
 void GraphTask::check_nan(Node& node, const Gradients& results) {

@@ -1,11 +1,16 @@
 // GraphTask: one backward pass and its tables. See engine.h.
 #pragma once
 
+#include <span>
 #include <unordered_map>
 
 #include "autograd/engine.h"
 
 namespace uh::autograd {
+
+// Reverses broadcasting and promotion of the gradients that follow these edges, so that formulas need not.
+// They are the results of `node`, or without one those that the caller gave for the roots.
+void fit(std::span<const Edge> edges, std::span<Tensor> gradients, const Node* node = nullptr);
 
 class GraphTask {
  public:
@@ -47,7 +52,6 @@ class GraphTask {
   void run_node(uint32_t slot);
   Gradients call(Node& node, Gradients gradients);
   void before_hooks(Node& node, Gradients& gradients);
-  void validate(Node& node, Gradients& results);
   void check_nan(Node& node, const Gradients& results);
   void finish();
 

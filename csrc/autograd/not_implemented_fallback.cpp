@@ -28,11 +28,19 @@ bool joins_as_out(const OperatorInfo& op) {
   return op.has_tag(Tag::kViewCopy) || op.has_tag(Tag::kOutWithoutFormula);
 }
 
-// True for a leaf that requires grad, or a view of one, which cannot join.
-bool is_of_leaf(const Tensor& written) {
-  const TensorImpl* base = written.impl()->base();
-  return requires_grad(written) &&
-         (is_leaf(written) || (base && is_leaf(Tensor::share(written.impl()->base()))));
+// False for a leaf that requires grad, a view of one, and a view that may not be written where gradients are recorded.
+bool can_join(const Tensor& written) {
+  if (written.impl()->view_origin() != ViewOrigin::kDefault) return false;
+  TensorImpl* base = written.impl()->base();
+  return !requires_grad(written) ||
+         (!is_leaf(written) && !(base && is_leaf(Tensor::share(base))));
+}
+
+// The edge to an argument as it was before the call, which may have written the base that the argument views.
+Edge edge_before(const Tensor& argument) {
+  const AutogradMeta* known = maybe_meta(argument.impl());
+  if (known && known->has_grad_fn()) return known->history();
+  return known && known->requires_grad ? Edge{grad_accumulator(argument), 0} : Edge{};
 }
 
 bool enter(const OperatorInfo& op, const TensorList& arguments) {
@@ -41,19 +49,20 @@ bool enter(const OperatorInfo& op, const TensorList& arguments) {
   if (!required || op.differentiation() != Differentiation::kMissing) return false;
   const FunctionSchema& schema = op.schema();
   if (schema.is_out()) {
-    check(joins_as_out(op) && !is_of_leaf(*arguments.back()), schema.name(),
+    check(joins_as_out(op) && can_join(*arguments.back()), schema.name(),
           "(): functions with out=... arguments don't support automatic differentiation, but one "
           "of the arguments requires grad.");
     return true;
   }
   if (schema.is_mutable()) check_inplace(*arguments[0], true);
+  for (const Tensor* argument : arguments) history_of(*argument);  // what edge_before() reads
   return true;
 }
 
 // The Node has edges to the arguments, so that a pass to one of them runs it and fails.
 void leave(const OperatorInfo& op, const TensorList& arguments, const TensorList& results) {
-  Ref<Node> node = make_ref<NotImplementedNode>(message(op.name_space(), "::", op.full_name()));
-  for (const Tensor* argument : arguments) node->add_edge(*argument);
+  Ref<Node> node = make_ref<NotImplementedNode>(op.qualified_name());
+  for (const Tensor* argument : arguments) node->add_edge(edge_before(*argument));
   if (op.schema().is_mutable()) {
     const Tensor& written = op.schema().is_out() ? *arguments.back() : *arguments[0];
     if (is_differentiable(written.dtype())) rebase_history(written, std::move(node));

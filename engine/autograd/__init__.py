@@ -135,22 +135,16 @@ def backward(
     for target in targets:
         if not isinstance(target, (Tensor, GradientEdge)):
             raise TypeError(f"backward: inputs must be tensors, got {type(target).__name__}")
-    if targets and any(isinstance(t, Tensor) and not t.is_leaf for t in targets):
-        return _into_inputs(roots, gradients, targets, flags)
+    if _can_run(roots, gradients):  # else an invalid root is reported first
+        for target in targets:
+            if isinstance(target, Tensor) and not target.is_leaf:
+                target.retain_grad()
     _run(roots, gradients, targets, flags)
 
 
-def _into_inputs(
-    roots: tuple[Any, ...],
-    gradients: tuple[Tensor | None, ...],
-    inputs: tuple[Any, ...],
-    flags: int,
-) -> None:
-    """Run backward(inputs=...) with non-leaf tensors, which retain their gradients from now on.
-
-    They do so before the graph runs, for its hooks, but not if no graph can run: an invalid root is reported first.
-    """
-    valid = all(
+def _can_run(roots: tuple[Any, ...], gradients: tuple[Tensor | None, ...]) -> bool:
+    """Return True if every root has a graph, and a gradient or a single number."""
+    return all(
         not isinstance(root, Tensor)
         or (
             root.requires_grad
@@ -158,15 +152,6 @@ def _into_inputs(
         )
         for root, gradient in zip(roots, gradients, strict=True)
     )
-    if valid:
-        for tensor in inputs:
-            if isinstance(tensor, Tensor) and not tensor.is_leaf:
-                tensor.retain_grad()
-    results = _run(roots, gradients, inputs, flags & ~ACCUMULATE)
-    for tensor, gradient in zip(inputs, results, strict=True):
-        retained = isinstance(tensor, Tensor) and tensor.retains_grad
-        if gradient is not None and not retained:
-            tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
 
 
 def grad(

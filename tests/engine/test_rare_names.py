@@ -151,6 +151,7 @@ def test_as_subclass_stays_in_the_graph() -> None:
     [
         ("", "quantize_per_tensor", "compute in float32 or bfloat16"),
         ("nn.functional", "scaled_mm", "the dtype is not here"),
+        ("Tensor", "chalf", "the dtype is not here"),
         ("optim", "swap_in_optimizer_params_and_state", "make another optimizer"),
         ("utils.data", "IterDataPipe", "use Dataset"),
         ("compiler", "config", "jit.script"),

@@ -485,7 +485,9 @@ class Writer:
         if kind < 0.80:
             return self.filled(self.pattern(OUTS), self.operand())
         if kind < 0.85:
-            return self.filled(self.pattern(MEMORY), self.variable())
+            text = self.filled(self.pattern(MEMORY), self.variable())
+            # Compiled code does not fill what it adds to a storage.
+            return f"{text}.zero_()" if self.compiled and ".resize_" in text else text
         if self.compiled:
             return self.write()
         if kind < 0.93:

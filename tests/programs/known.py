@@ -45,7 +45,7 @@ KNOWN = {
         "does not raise", r"RuntimeError \(view size is not compatible", r"\.kron\(",
     ),
     "PyTorch's set_ grows the storage, but not for the sizes and strides that the tensor has already": (
-        "does not raise", r"RuntimeError \(setStorage: sizes", r"\.set_\(",
+        "does not raise|nbytes", r"RuntimeError \(setStorage: sizes|^\w+: \d+, not \d+$", r"\.set_\(",
     ),
     "PyTorch reduces into memory that it still reads": ("names", "", r"(?s)lib\.(sum|mean|prod|amax)\(.*out="),
     "PyTorch resizes out= before it reads it, where it is the operand": (
@@ -69,13 +69,16 @@ KNOWN = {
     ),
     "PyTorch writes elements that share memory one by one, and reads what it has written": (
         "values", r"\(elements share memory\)$",
-        r"\b(logical_not|cumsum|cumprod|index_add|index_put|scatter|put|eq|gt)\w*_\(",
+        r"\b(addmm|logical_not|cumsum|cumprod|index_add|index_put|scatter|put|eq|gt)\w*_\(",
     ),
     "PyTorch gives integers a history when they are set to a tensor that requires grad": (
         "requires_grad", r"False, not True \((u?int\d+|bool)\)", r"\] = |index_put_\(",
     ),
     "a view that `.data =` gave another dtype: PyTorch's gradients have the wrong dtype, here the write is rejected": (
         "raises", r"^RuntimeError \(a view of dtype \w+ of a tensor of dtype", "",
+    ),
+    "PyTorch gives a leaf a gradient of the shape that it had before `.data =`": (
+        "raises", r"^RuntimeError \(copy_: the shape .* cannot be broadcast to the shape", r"backward\(",
     ),
     "PyTorch's .grad is the caller's gradient, seen through a view": ("grad storage", "", r"backward\("),
     "PyTorch's .grad is the caller's gradient, which a hook of the leaf has written": (
@@ -103,6 +106,9 @@ KNOWN = {
         "stride|storage|storage_offset|shape|values|_version|raises",
         r"^call ", r"[\[,] ?lib\.tensor\((-?\d+|True|False)\)",
     ),
+    "compiled code writes through a mask as index_put_, which a tensor without dimensions refuses": (
+        "raises", r"(?s)^call .*too many indices for tensor of dimension 0", r"\] =",
+    ),
     "compiled `x[:] = y` is copy_, which rejects overlapping memory; Python fills with a single element": (
         "raises", r"(?s)^call .*copy_: unsupported operation: some elements", r"\] =",
     ),
@@ -114,7 +120,7 @@ KNOWN = {
     ),
 }  # fmt: skip
 # What PyTorch's tracer warns of, or refuses: whatever comes of it may differ.
-UNTRACEABLE = re.compile(r"\.data = |\.resize_|\.set_\(|\.detach_\(")
+UNTRACEABLE = re.compile(r"\.data\b|\.resize_|\.set_\(|\.detach_\(")
 
 
 def reason_for(difference: Difference) -> str | None:

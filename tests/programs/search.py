@@ -36,10 +36,12 @@ from typing import Any
 import engine
 from tests.engine.jit.fuzz_shrink import shrunk
 from tests.programs import compiled
+from tests.programs.aliases import with_one_name
+from tests.programs.blocks import without_blocks
 from tests.programs.copies import computes_the_same_with_copies
 from tests.programs.grammar import program
 from tests.programs.known import UNTRACEABLE, reason_for
-from tests.programs.outcome import Difference, difference, run
+from tests.programs.outcome import Difference, difference, run, statements
 from tests.programs.rounding import follows_from_rounding, reads_other_bools
 
 SECONDS = 30  # for one program
@@ -50,6 +52,15 @@ MEMORY = 6 << 30
 def beside_pytorch(text: str) -> Difference | None:
     torch = importlib.import_module("torch")
     return difference(run(engine, text), run(torch, text))
+
+
+def reason_within_block(text: str, result: Difference) -> str | None:
+    """The reason for what differs first where the statements of blocks stand on their own."""
+    alone = without_blocks(engine, text)
+    if result.statement in statements(alone):  # it is in no block
+        return None
+    first = beside_pytorch(alone)
+    return first and known_reason("pytorch", alone, first)
 
 
 CHECKS: dict[str, compiled.Check] = {
@@ -63,7 +74,7 @@ COMPILERS: dict[str, compiled.Compiler] = {"script": compiled.script, "trace": c
 def known_reason(mode: str, text: str, result: Difference) -> str | None:
     """The reason for an intended difference, else None."""
     if mode == "trace" and UNTRACEABLE.search(text):
-        return "PyTorch cannot trace resize_, set_ and x.data = y; its detach_ leaves the tensor of the caller"
+        return "PyTorch cannot trace resize_, set_ and x.data; its detach_ leaves the tensor of the caller"
     with_grad = text.replace("with lib.no_grad():", "if True:")
     if mode == "trace" and with_grad != text and CHECKS[mode](with_grad) is None:
         return "PyTorch does not trace no_grad, and neither does the engine"
@@ -79,7 +90,10 @@ def known_reason(mode: str, text: str, result: Difference) -> str | None:
         torch = importlib.import_module("torch")
         if computes_the_same_with_copies(engine, torch, text, result):
             return "PyTorch reads memory that the operator has written or moved"
-    if mode not in COMPILERS or not importlib.util.find_spec("torch"):
+    if mode == "pytorch":
+        named = with_one_name(engine, text, result)
+        return reason_for(result) or reason_for(named) or reason_within_block(text, result)
+    if not importlib.util.find_spec("torch"):
         return reason_for(result)
     torch = importlib.import_module("torch")
     part = compiled.compilable_part(torch, text, COMPILERS[mode])

@@ -124,3 +124,14 @@ def test_a_fused_result_is_row_major_whatever_the_strides_of_single_rows() -> No
 )
 def test_only_writes_of_new_tensors_are_dead(text: str, part: str) -> None:
     assert compiled.without_dead_writes(text) == part
+
+
+def test_set_without_a_source_empties_the_tensor_in_a_script() -> None:
+    def f(x: engine.Tensor) -> engine.Tensor:
+        x.set_()
+        return x
+
+    x = engine.ones(2, 3)
+    assert engine.jit.script(f)(x).shape == (0,)
+    assert x.shape == (0,)
+    assert x.untyped_storage().nbytes() == 0

@@ -1046,3 +1046,113 @@ def test_a_view_of_another_dtype_of_a_later_leaf_is_named_after_its_step() -> No
     x.requires_grad_()
     assert view.grad_fn is not None
     assert view.grad_fn.name() == "ViewAsRealBackward0"
+
+
+def test_a_view_of_a_written_tensor_is_a_source_of_set_() -> None:
+    x = engine.zeros((2, 1), requires_grad=True)
+    y = x * 2
+    part = y.unbind()[0]
+    z = y.detach()
+    z.set_(part)  # the write of z's counter, which is that of part, is no write of y
+    assert z.requires_grad
+    assert z._version == 1
+    with engine.no_grad():
+        view = x.swapaxes(0, -1)
+    assert x.detach().set_(view).shape == (1, 2)
+
+
+def test_real_parts_are_copied_into_an_expanded_out_that_is_resized() -> None:
+    for function in (engine.abs, engine.angle):
+        out = engine.zeros(1).expand(6)
+        function(engine.zeros(2, 0, dtype=engine.complex64), out=out)
+        assert out.shape == (2, 0)
+        for operand in (engine.zeros(6, dtype=engine.complex64), engine.zeros(2, 0)):
+            with pytest.raises(RuntimeError, match="more than one element"):
+                function(operand, out=engine.zeros(1).expand(6))
+
+
+def test_backward_into_a_result_runs_its_node() -> None:
+    x = engine.ones(3, requires_grad=True)
+    y = x * x
+    seen: list[int] = []
+    y.grad_fn.register_prehook(lambda gradients: seen.append(len(gradients)))
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(0))
+    y.sum().backward(inputs=[y])
+    assert seen == [1]
+    assert y.grad is not None
+    assert x.grad is None
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()
+    seen.clear()
+    z = x * 2
+    z.sum().backward(inputs=[z, x])
+    assert seen == [0]
+    with pytest.raises(RuntimeError, match="derivative for aten::diag_embed is not implemented"):
+        engine.diag(x, out=engine.zeros(3, 3)).sum().backward()
+
+
+def test_a_pass_through_a_write_into_a_view_runs_once() -> None:
+    x, y = engine.ones(4, requires_grad=True), engine.zeros(4)
+    y[1:3] = x[1:3]
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.sum().backward()
+
+
+def test_a_root_whose_data_got_another_shape_takes_no_gradient() -> None:
+    x = engine.ones(3, 3, requires_grad=True)
+    older = x[:2]  # holds the accumulator, of shape (3, 3)
+    x.data = engine.ones(2, 1)
+    message = (
+        r"^invalid gradient at index 0 - got \[2, 1\] but expected shape compatible with \[3, 3\]"
+    )
+    with pytest.raises(RuntimeError, match=message):
+        engine.autograd.grad(x, x, engine.ones(2, 1))
+    assert older.grad_fn is not None
+
+
+def test_elements_that_share_memory_are_copied_before_they_are_replaced() -> None:
+    x = engine.tensor(1.5).expand(2)
+    assert x.as_strided_scatter(engine.arange(2.0), (2,), (1,)).tolist() == [0, 1]
+    x = engine.tensor(1.5, requires_grad=True).expand(2)
+    with pytest.raises(RuntimeError, match="share memory"):
+        x.as_strided_scatter(engine.arange(2.0), (2,), (1,))
+
+
+def test_an_out_of_several_views_is_refused_before_it_is_written() -> None:
+    x = engine.ones(2, 3, requires_grad=True) * 1
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        engine.zeros(3, out=x.unbind()[0])
+    assert x._version == 0
+    y = engine.ones(2, requires_grad=True)
+    base = engine.zeros(4)
+    with engine.no_grad():
+        view = base.view(2, 2)
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        engine.diag(y, out=view)
+    assert not base.requires_grad
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: x.as_strided((2, 0), (2, 1)).square(), lambda x: x.pow(0).square()]
+)
+def test_a_gradient_that_is_zero_whatever_comes_has_no_history(function: Any) -> None:
+    x = engine.tensor(0.5, requires_grad=True)
+    (gradient,) = engine.autograd.grad(function(x).sum(), x, create_graph=True)
+    assert gradient.item() == 0
+    assert not gradient.requires_grad
+
+
+def test_a_part_of_complex_numbers_of_a_later_leaf_is_named_after_its_step() -> None:
+    x = engine.zeros(3, dtype=engine.complex64)
+    real, pairs = x.real, engine.view_as_real(x)
+    x += x
+    x.requires_grad_()
+    assert real.grad_fn is not None
+    assert pairs.grad_fn is not None
+    assert real.grad_fn.name() == "AsStridedBackward0"
+    assert pairs.grad_fn.name() == "ViewAsRealBackward0"
+    real.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1, 1, 1]

@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import engine
 from tests.programs import compiled
+from tests.programs.aliases import with_one_name
+from tests.programs.blocks import without_blocks
 from tests.programs.copies import computes_the_same_with_copies, with_copies
 from tests.programs.grammar import program, programs
 from tests.programs.outcome import Difference, difference, run, statements
@@ -148,6 +150,39 @@ def test_a_difference_that_copies_do_not_explain_remains() -> None:
     assert computes_the_same_with_copies(engine, engine, "x = lib.ones(2)\nx.add_(x)\n", result)
     halved = types.SimpleNamespace(Tensor=engine.Tensor, ones=lambda n: engine.full((n,), 0.5))
     assert not computes_the_same_with_copies(engine, halved, "x = lib.ones(2)\nx.add_(x)\n", result)
+
+
+def test_blocks_are_unrolled_up_to_their_error() -> None:
+    text = (
+        "x = lib.ones(2)\nfor row in x:\n    row.add_(1)\n    if x[1] > 1:\n        row.view(7)\n"
+        "with lib.no_grad():\n    for i in range(2):\n        x.add_(i)\n"
+    )
+    assert without_blocks(engine, text).split("\n")[:9] == [
+        "x = lib.ones(2)",
+        "items1 = list(x)",
+        "row = items1[0]",
+        "row.add_(1)",
+        "condition2 = bool(x[1] > 1)",
+        "row = items1[1]",
+        "row.add_(1)",
+        "condition3 = bool(x[1] > 1)",
+        "row.view(7)",
+    ]
+    assert "with lib.no_grad():\n    x.add_(i)" in without_blocks(engine, text)
+    alone, blocks = (
+        run(engine, text)[-1].tensors["x"] for text in (without_blocks(engine, text), text)
+    )
+    assert alone["values"] == blocks["values"]
+    assert alone["_version"] == blocks["_version"]
+
+
+def test_one_tensor_has_one_name() -> None:
+    text = "x = lib.ones(2)\ny = x\nlib.sum(x, 0, out=y)\n"
+    result = Difference("shape", "lib.sum(x, 0, out=y)", "")
+    assert with_one_name(engine, text, result).statement == "lib.sum(x, 0, out=x)"
+    text = "x = lib.ones(2)\nlib.sum(x, 0, out=lib.broadcast_tensors(x, x)[0])\n"
+    result = Difference("shape", "lib.sum(x, 0, out=lib.broadcast_tensors(x, x)[0])", "")
+    assert with_one_name(engine, text, result).statement == "lib.sum(x, 0, out=x)"
 
 
 def test_statements_are_what_python_reads() -> None:

@@ -40,10 +40,14 @@ Tensor as_tensor(const Operand& operand) {
   return ops::scalar_tensor(operand.number, DType::kUndefined, Device::kUndefined);
 }
 
+Tensor zero_gradient(const Tensor& grad) {
+  return ops::zeros_like(grad, DType::kUndefined, Device::kUndefined, MemoryFormat::kUndefined);
+}
+
 Tensor pow_backward_self(const Tensor& grad, const Operand& self, const Operand& exponent) {
   if (exponent.is_number()) {
     const Scalar n = exponent.number;
-    if (!n.is_complex() && n.to_double() == 0) return ops::mul(grad, Scalar(0));
+    if (!n.is_complex() && n.to_double() == 0) return zero_gradient(grad);
     if (!n.is_complex() && n.to_double() == 1) return grad;
     if (!n.is_complex() && n.to_double() == 2) return grad * conj(ops::mul(self, n));
     const Scalar less = n.is_complex() ? Scalar(Complex128(n.to_complex().re - 1, n.imag()))
@@ -69,10 +73,6 @@ Tensor pow_backward_exponent(const Tensor& grad, const Operand& self, const Oper
 
 Tensor underivable(const char* op) {
   fail(ErrorKind::kNotImplemented, "the derivative for '", op, "' is not implemented.");
-}
-
-Tensor zero_gradient(const Tensor& grad) {
-  return ops::zeros_like(grad, DType::kUndefined, Device::kUndefined, MemoryFormat::kUndefined);
 }
 
 Scalar negated(const Scalar& number) {

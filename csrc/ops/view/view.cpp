@@ -392,6 +392,10 @@ void resize_(KeySet, const Tensor& self, const Dims& size) {
   self.impl()->set_layout({size, contiguous_strides(size), self.offset()});
 }
 
+void set_empty(KeySet key, const Tensor& self) {
+  set_(key, self, empty(Dims{0}, self.dtype(), self.device()));
+}
+
 void set_(KeySet, const Tensor& self, const Tensor& source) {
   const Change change(self.impl());
   check(self.dtype() == source.dtype(), "set_: expected a source of dtype ", name(self.dtype()),

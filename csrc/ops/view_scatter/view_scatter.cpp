@@ -58,7 +58,7 @@ Tensor diagonal_scatter(KeySet, const Tensor& self, const Tensor& src, int64_t o
 
 Tensor as_strided_scatter(KeySet, const Tensor& self, const Tensor& src, const Dims& size,
                           const Dims& stride, std::optional<int64_t> storage_offset) {
-  check(!has_internal_overlap(self),
+  check(!self.impl()->requires_grad() || !has_internal_overlap(self),
         "as_strided_scatter: the elements of self share memory: sizes ", self.sizes(), ", strides ",
         self.strides());
   const Tensor out = copied_with_storage(self);
