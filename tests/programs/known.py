@@ -103,7 +103,7 @@ KNOWN = {
         "_version", r"^call ", r"\] [-+*/]+=",
     ),
     "compiled code indexes with a tensor without dimensions by aten::index, a copy; Python makes a view": (
-        "stride|storage|storage_offset|shape|values|_version|raises",
+        "stride|storage|storage_offset|shape|values|_version|raises|error class",
         r"^call ", r"[\[,] ?lib\.tensor\((-?\d+|True|False)\)",
     ),
     "compiled code writes through a mask as index_put_, which a tensor without dimensions refuses": (

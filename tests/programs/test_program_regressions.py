@@ -1053,7 +1053,7 @@ def test_a_view_of_a_written_tensor_is_a_source_of_set_() -> None:
     y = x * 2
     part = y.unbind()[0]
     z = y.detach()
-    z.set_(part)  # the write of z's counter, which is that of part, is no write of y
+    z.set_(part)  # counted by the counter of part, too
     assert z.requires_grad
     assert z._version == 1
     with engine.no_grad():
