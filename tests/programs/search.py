@@ -55,7 +55,7 @@ def beside_pytorch(text: str) -> Difference | None:
 
 
 def reason_within_block(text: str, result: Difference) -> str | None:
-    """The reason for what differs first where the statements of blocks stand on their own."""
+    """The reason for the first difference of the program without its blocks."""
     alone = without_blocks(engine, text)
     if result.statement in statements(alone):  # it is in no block
         return None
