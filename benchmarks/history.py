@@ -20,7 +20,8 @@ import numpy as np
 
 from engine.inspect.events import HAS_BLOB, NUMBER, RECORD
 from engine.inspect.history import History
-from engine.inspect.trace import APPLICATION_ID, VERSION, TraceReader
+from engine.inspect.new_trace import APPLICATION_ID, VERSION
+from engine.inspect.trace import TraceReader
 
 STRINGS = {
     1: "loop.py",

@@ -26,7 +26,6 @@ from engine._generated.event_kinds import KINDS, Kind
 
 __all__ = [
     "ALLOCATORS",
-    "APPLICATION_ID",
     "BLOB_FIELD",
     "DEVICES",
     "DTYPES",
@@ -40,7 +39,6 @@ __all__ = [
     "PAYLOAD",
     "RECORD",
     "TRUNCATED",
-    "VERSION",
     "Event",
     "Kind",
     "coded",
@@ -56,9 +54,6 @@ __all__ = [
     "short_op",
 ]
 
-APPLICATION_ID = 0x55485431  # 'UHT1'
-VERSION = 2
-"""Of the trace files that are written: those of version 1 had their records as rows of bytes."""
 PAYLOAD = ("a", "b", "c", "d", "e")
 """The five fields of a record whose names the kind declares; `record_field` finds the one of a name."""
 BLOB_FIELD = "e"

@@ -25,6 +25,7 @@ from typing import Self
 
 from engine._native import lib
 from engine.inspect.line_tracer import absolute
+from engine.inspect.new_trace import new_trace
 from engine.inspect.ring import (
     CLOSED,
     DEFAULT_VALUES_BUDGET,
@@ -166,10 +167,15 @@ class ProgramRecording:
         finally:
             os.set_inheritable(ring.fd, False)
         try:
-            # NumPy is imported while Python starts for the program, which waits for this before it runs.
+            # The program starts as soon as there is a trace; the ring has room for what it does while NumPy
+            # is imported here.
+            database = new_trace(self.path)
+            ring["heartbeat_ns"] = time.monotonic_ns()
+            ring["writer_pid"] = os.getpid()
             from engine.inspect.writer import TraceWriter
 
-            self._writer = TraceWriter(ring, self.path, trace_meta(program, budget), file)
+            meta = trace_meta(program, budget)
+            self._writer = TraceWriter(ring, self.path, meta, file, database)
         except BaseException:
             self.process.kill()
             self.process.wait()

@@ -30,14 +30,13 @@ from engine.inspect.columns import (
     columns_of_records,
 )
 from engine.inspect.events import (
-    APPLICATION_ID,
     BLOB_FIELD,
     HAS_BLOB,
     RECORD,
-    VERSION,
     record_field,
 )
 from engine.inspect.index import MIN_EVENTS, Index, give_back_memory
+from engine.inspect.new_trace import APPLICATION_ID, VERSION
 
 COLUMNS = {
     "meta": [("key", 1), ("value", 0)],

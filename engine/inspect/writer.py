@@ -25,13 +25,12 @@ from engine._generated.event_kinds import KINDS, PROGRAM_END, SOURCE, STRING
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine.inspect.events import (
-    APPLICATION_ID,
     BLOB_FIELD,
     RECORD,
-    VERSION,
     fields_of,
     record_field,
 )
+from engine.inspect.new_trace import new_trace
 from engine.inspect.ring import CLOSED, RECORD_BYTES, Ring, alive, private_file
 
 try:  # zlib's format, six times as fast; on x86-64 and ARM only
@@ -47,14 +46,6 @@ SEGMENT_RECORDS: Final = 1 << 16
 MIN_SPLIT_RECORDS: Final = 1 << 10  # fewer are stored together or not at all
 MAX_WAITING: Final = 48 << 20  # bytes copied out of the ring and not packed yet
 
-_SCHEMA: Final = """
-CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE segments(first INTEGER PRIMARY KEY, count INTEGER, t_first INTEGER, t_last INTEGER,
-                      events BLOB, blobs BLOB);
-CREATE TABLE strings(id INTEGER PRIMARY KEY, text TEXT);
-CREATE TABLE sources(file INTEGER PRIMARY KEY, path TEXT, text TEXT);
-"""
-
 
 class TraceFile:
     """A trace that is being written.
@@ -64,23 +55,16 @@ class TraceFile:
     and the trace is one file all the same.
     """
 
-    def __init__(self, path: str | Path, fd: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        fd: int | None = None,
+        database: sqlite3.Connection | None = None,
+    ) -> None:
         self.path = Path(path)
-        # The file itself is made first: a trace is never overwritten, and only its owner may read it (SQLite's
-        # log takes its mode), as it holds a program's source and values. The descriptor is closed after the
-        # database, whose locks on the file would end with it.
+        # The descriptor is closed after the database, whose locks on the file would end with it.
         self._fd = private_file(path) if fd is None else fd
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        run = self._db.execute
-        run("PRAGMA journal_mode=WAL")
-        run("PRAGMA synchronous=OFF")
-        run("PRAGMA wal_autocheckpoint=1")
-        run("BEGIN IMMEDIATE")
-        run(f"PRAGMA application_id={APPLICATION_ID}")
-        run(f"PRAGMA user_version={VERSION}")
-        for statement in _SCHEMA.split(";\n")[:-1]:
-            run(statement)
-        run("COMMIT")
+        self._db = new_trace(path) if database is None else database
         self.end = 0
         self.last = np.zeros((), RECORD)
 
@@ -236,9 +220,10 @@ class TraceWriter:
         path: str | Path,
         meta: Mapping[str, str] | None = None,
         fd: int | None = None,
+        database: sqlite3.Connection | None = None,
     ) -> None:
         self.ring = ring
-        self.file = TraceFile(path, fd)
+        self.file = TraceFile(path, fd, database)
         self.file.set_meta({"recorder": "1", **(meta or {})})
         self._filling = Segment(ring)
         self._waiting: deque[Segment] = deque()

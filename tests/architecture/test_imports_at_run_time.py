@@ -34,6 +34,10 @@ def test_import_engine_does_not_load(module: str, engine_loads: set[str]) -> Non
     assert module not in engine_loads, f"import engine loads {module}"
 
 
+def test_a_program_starts_before_the_recorder_loads_numpy() -> None:
+    assert "numpy" not in loaded("import engine.inspect.recorder, engine.inspect.new_trace")
+
+
 def test_drawing_does_not_load_textual() -> None:
     modules = loaded("import tui.render, tui.views, tui.views.memory, tui.show")
     assert not {"textual", "rich"} & modules

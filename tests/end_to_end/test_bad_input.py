@@ -21,7 +21,8 @@ import engine
 from engine.inspect import live
 from engine.inspect.events import NUMBER, RECORD
 from engine.inspect.history import History
-from engine.inspect.trace import APPLICATION_ID, TraceError, TraceReader
+from engine.inspect.new_trace import APPLICATION_ID
+from engine.inspect.trace import TraceError, TraceReader
 from engine.inspect.writer import TraceFile
 
 HUGE = 2**60

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from trace_builder import T, TraceBuilder, add_segment, create_tables, unpacked
 
-from engine.inspect.events import NUMBER, RECORD, VERSION
+from engine.inspect.events import NUMBER, RECORD
 from engine.inspect.history import History
+from engine.inspect.new_trace import VERSION
 from engine.inspect.trace import TraceError, TraceReader
 
 

@@ -35,7 +35,8 @@ from engine.inspect.events import (
     dtype_code,
 )
 from engine.inspect.history import History
-from engine.inspect.trace import APPLICATION_ID, VERSION, TraceReader
+from engine.inspect.new_trace import APPLICATION_ID, VERSION
+from engine.inspect.trace import TraceReader
 from engine.inspect.writer import packed
 
 
