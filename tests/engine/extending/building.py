@@ -20,7 +20,7 @@ def build_library(source: Path, folder: Path) -> Path:
     compiler = (
         (("c++", "g++"), "-std=c++20") if source.suffix == ".cpp" else (("cc", "gcc"), "-std=c11")
     )
-    _compile(*compiler, "-O1", "-fPIC", "-shared", source, "-o", target)
+    _compile(*compiler, "-O0", "-fPIC", "-shared", source, "-o", target)
     return target
 
 
