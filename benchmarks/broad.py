@@ -3,25 +3,33 @@
 The other benchmarks were chosen by hand, so other cases can stay slow. These (workloads.py) are products of
 tables: operators x dtypes x layouts x sizes, with odd sizes among them. A figure is a ratio as in run.py: our time /
 PyTorch's on one thread, in turn, in one process. `--json` stores the ratios, `--compare FILE` prints
-the changes since they were stored.
+the changes since they were stored. `--threads` compares two threads with one, by the clock and so on an idle machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
+import math
+import os
 import re
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-from run import compare, geometric_mean
-from workloads import workloads
+from run import Work, compare, geometric_mean, show_time, timed
+from workloads import Workload, workloads
 
 ROUNDS = 5
 BLOCK = 0.008  # seconds that one timed block lasts about
 OVERHEAD = ("overhead", "more overhead")  # groups
+WORTH_TWO_THREADS = 1e-4  # seconds of a call
+SCALES = 1.7  # times as fast on two threads
+PROCESSORS = os.sched_getaffinity(0)
+THREAD_ROUNDS = 15
 CHANGED = 1.15  # a ratio that grew or shrank by this factor is worth a line
 
 # ---- measuring
@@ -65,6 +73,52 @@ def print_changes(ratios: dict[str, float], stored: dict[str, float]) -> None:
             print(f"{name:<52} {before:6.2f} -> {after:6.2f}")
 
 
+# ---- two threads
+
+
+def place_threads() -> None:
+    """Give the main thread one processor and the others another: on a busy machine they would share one."""
+    first, second, *_ = sorted(PROCESSORS)
+    for thread in map(int, os.listdir("/proc/self/task")):
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.sched_setaffinity(thread, {first if thread == os.getpid() else second})
+
+
+def speedup(work: Work, module: Any) -> tuple[float, float]:
+    """Return the time of a call on one thread, and how many times faster it is on two, by the clock."""
+    module.set_num_threads(2)
+    work()
+    place_threads()
+    seconds = [math.inf, math.inf]
+    for _ in range(THREAD_ROUNDS):
+        for threads in (1, 2):
+            module.set_num_threads(threads)
+            work()
+            times = 1 if math.isinf(seconds[0]) else max(1, round(BLOCK / 4 / seconds[0]))
+            seconds[threads - 1] = min(seconds[threads - 1], timed(work, times))
+    module.set_num_threads(1)
+    return seconds[0], seconds[0] / seconds[1]
+
+
+def compare_threads(selected: list[Workload], peers: list[Any]) -> int:
+    """Print the workloads that take long enough and scale less than PyTorch's do; return how many there are."""
+    measured, slow = 0, []
+    for workload in selected:
+        works = [workload.make(module) for module in peers]
+        if min(timed(works[0], 2) for _ in range(5)) < WORTH_TWO_THREADS:
+            continue
+        ours, theirs = map(speedup, works, peers)
+        measured += 1
+        us, them = (f"{show_time(seconds)} x {factor:.2f}" for seconds, factor in (ours, theirs))
+        line = f"{workload!s:<60} {us}   theirs {them}"
+        print(line, flush=True)
+        if theirs[1] >= SCALES > ours[1]:
+            slow.append(line)
+    print(f"\n{measured} workloads above {show_time(WORTH_TWO_THREADS).strip()}; ", end="")
+    print(f"{len(slow)} of them scale less than {SCALES} where PyTorch's scale:", *slow, sep="\n")
+    return len(slow)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -75,6 +129,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="store the ratios")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="compare with stored ratios")
     parser.add_argument("--worst", type=int, default=10, metavar="N", help="print the N worst")
+    parser.add_argument("--threads", action="store_true", help="compare two threads with one")
     parser.add_argument("--list", action="store_true", help="print the names, measure nothing")
     options = parser.parse_args()
     stored = json.loads(options.compare.read_text()) if options.compare else None
@@ -87,6 +142,9 @@ def main() -> int:
     peers = [importlib.import_module("engine"), importlib.import_module("torch")]
     for module in peers:
         module.set_num_threads(1)
+    if options.threads:
+        compare_threads(selected, peers)
+        return 0
     begin, figures = time.perf_counter(), []
     for workload in selected:
         figures.append(compare(str(workload), workload.make, peers, rounds=ROUNDS, block=BLOCK))

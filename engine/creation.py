@@ -42,6 +42,7 @@ __all__ = [
     "zeros_like",
 ]
 
+_empty = lib.uh_empty
 _zeros = lib.uh_zeros
 _zeros_1d = lib.uh_zeros_1d
 Device: TypeAlias = device | str | None
@@ -290,7 +291,27 @@ def _without_values(sizes: Any, layout: Any, kind: dtype | None, function: str) 
     return coo if layout.name == "sparse_coo" else coo.to_sparse_csr()
 
 
-def empty(
+def empty(*size: Any, **options: Any) -> Tensor:
+    """An uninitialised tensor of the given size: its elements are arbitrary.
+
+    Options as for `ones`, and memory_format.
+
+    >>> import engine
+    >>> engine.empty(2, 3).shape
+    engine.Size([2, 3])
+    """
+    if len(size) > 1 and not options and default_device is None:  # as in zeros
+        try:
+            handle = _empty(size, len(size), -1, -1, -1)
+        except (TypeError, OverflowError):
+            return _empty_with_options(*size)
+        if not handle:
+            raise_last()
+        return wrap(handle)
+    return _empty_with_options(*size, **options)
+
+
+def _empty_with_options(
     *args: Any,
     size: Any = None,
     out: Tensor | None = None,
@@ -301,12 +322,6 @@ def empty(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """An uninitialised tensor of the given size: its elements are arbitrary.
-
-    >>> import engine
-    >>> engine.empty(2, 3).shape
-    engine.Size([2, 3])
-    """
     sizes = size_arguments(args, size, "empty")
     if is_sparse_layout(layout):
         return finish(_without_values(sizes, layout, dtype, "empty"), out, requires_grad)
@@ -315,6 +330,9 @@ def empty(
     if out is None and not requires_grad:
         return result
     return finish(result, out, requires_grad)
+
+
+_empty_with_options.__name__ = _empty_with_options.__qualname__ = "empty"
 
 
 def zeros(*size: Any, **options: Any) -> Tensor:

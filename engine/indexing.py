@@ -14,7 +14,7 @@ from engine._generated import ops
 from engine._native import ffi, lib
 from engine._native.errors import raise_last
 from engine._native.namespace import namespace
-from engine.dtypes import bool_, dtype, int8, int16, uint8
+from engine.dtypes import bool_, dtype, int8, int16, int64, uint8
 from engine.tensor import Tensor, wrap
 from engine.tensor_new import is_array, is_sequence
 
@@ -53,6 +53,10 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     handle = _basic(self._h, id(index))
     if handle:
         return wrap(handle)
+    if index.__class__ is list and index and index[0].__class__ is int:
+        index = _normal(index)
+    if isinstance(index, Tensor) and index.dtype is int64 and index.dim() and self.dim():
+        return ops.index(self, [index, *[None] * (self.dim() - 1)])
     view, advanced = _resolve(self, index)
     return ops.index(view, advanced) if advanced else view
 
@@ -296,7 +300,7 @@ def _normal(item: Any, check_dtype: bool = True) -> Any:
         from engine.creation import tensor
 
         # An empty list selects nothing, and without elements its dtype cannot be inferred.
-        indices = tensor(item) if len(item) else tensor(item, dtype=_long())
+        indices = tensor(item) if len(item) else tensor(item, dtype=int64)
         return _normal(indices, check_dtype)
     if hasattr(item, "__index__"):
         return item.__index__()
@@ -304,12 +308,6 @@ def _normal(item: Any, check_dtype: bool = True) -> Any:
         "index: only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors "
         f"are valid indices, got {type(item).__name__}"
     )
-
-
-def _long() -> Any:
-    from engine.dtypes import int64
-
-    return int64
 
 
 def _position(index: int, size: int, dim: int) -> int:
@@ -361,7 +359,7 @@ def _bool_index(self: Tensor, value: bool) -> Tensor:
     """Convert the bool of x[True, ...] or x[False, ...] to the indices that it selects of a dimension of size 1."""
     from engine.creation import tensor
 
-    return tensor([0] if value else [], dtype=_long(), device=self.device)
+    return tensor([0] if value else [], dtype=int64, device=self.device)
 
 
 def _check_mask(mask: Tensor, self: Tensor, dim: int) -> None:

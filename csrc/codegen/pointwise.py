@@ -199,7 +199,8 @@ def _loop(op: Operator, ctype: str, category: str) -> str:
         f"{head}"
         f"  using T [[maybe_unused]] = compute_t<{ctype}>;\n"
         f"  using E [[maybe_unused]] = {ctype};\n  (void)q;\n{''.join(setup)}"
-        f"  {op.pointwise.loop}<{out}, {', '.join(types)}>(data, strides, n, [=, &q]({', '.join(inputs)}) {{ "
+        f"  {op.pointwise.loop}<{out}, {', '.join(types)}>(data, strides, n, "
+        f"[=, &q]({', '.join(inputs)}) __attribute__((always_inline)) {{ "
         f"{' '.join(unused)} return {expression}; }});\n}}\n"
     )
 

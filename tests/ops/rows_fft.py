@@ -9,8 +9,35 @@ import numpy as np
 from table import Bad, Row, Sample, array
 
 REAL = ("float32", "float64")
-# By passes of every radix, and by several after one another; 67 and 131 are primes too large for one.
-LENGTHS = (1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 16, 17, 30, 49, 64, 67, 75, 96, 128, 131, 243, 264, 512)
+# By passes of every radix, and by several after one another; 31, 97 and 127 in one; larger primes as a
+# convolution over p - 1 numbers, those of 263 and 262 = 2 * 131 over a power of two.
+LENGTHS = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    11,
+    12,
+    13,
+    16,
+    17,
+    30,
+    31,
+    49,
+    62,
+    64,
+    75,
+    96,
+    97,
+    127,
+    128,
+    131,
+    243,
+)
+LENGTHS += (257, 262, 263, 264, 403, 512)
 
 
 def lines(dtype: str) -> Iterator[Sample]:

@@ -11,7 +11,7 @@
 namespace uh::UH_ISA {
 namespace {
 
-constexpr int kMaxPoints = 61;
+constexpr int kMaxPoints = kMaxFftRadix;
 
 // A complex number, or a register of them.
 template <class V>
@@ -251,34 +251,117 @@ void single_pass(const FftPass<R>& pass) {
   rows.template operator()<1>();
 }
 
-// Any other radix, by the definition.
+// Any other radix, which is odd: results k and radix - k in pairs, from the sums and differences of
+// the numbers j and radix - j. kFirst: the lanes are butterflies with their own roots, else adjacent
+// butterflies with the same. Returns the first lane that is not done.
+template <int kCount, bool kFirst, class R>
+int64_t any_lanes(const FftPass<R>& pass, int64_t q, int64_t from, int64_t end) {
+  using V = typename Several<R, kCount>::Type;
+  using N = Number<V>;
+  const int64_t radix = pass.radix, m = pass.m, step = pass.step;
+  const int pairs = static_cast<int>(radix / 2);
+  int64_t t = from;
+  for (; t + kCount <= end; t += kCount) {
+    const auto at = [&](int64_t r) {
+      const int64_t index = (r * m + q) * step + t;
+      return N{load<kCount>(pass.re + index), load<kCount>(pass.im + index)};
+    };
+    const auto store_result = [&](int64_t k, N z) {
+      if constexpr (kFirst) {
+        if (k) {
+          const int64_t root = (k - 1) * m + t;
+          z = z * N{load<kCount>(pass.root_re + root), load<kCount>(pass.root_im + root)};
+        }
+        R re[kCount], im[kCount];
+        store<kCount>(re, z.re);
+        store<kCount>(im, z.im);
+        for (int lane = 0; lane < kCount; ++lane) {
+          pass.to_re[(t + lane) * radix + k] = re[lane];
+          pass.to_im[(t + lane) * radix + k] = im[lane];
+        }
+      } else {
+        if (k) z = z * Number<R>{pass.root_re[(k - 1) * m + q], pass.root_im[(k - 1) * m + q]};
+        store<kCount>(pass.to_re + (q * radix + k) * step + t, z.re);
+        store<kCount>(pass.to_im + (q * radix + k) * step + t, z.im);
+      }
+    };
+    N sum[kMaxPoints / 2], turn[kMaxPoints / 2];
+    const N origin = at(0);
+    N all = origin;
+    for (int j = 0; j < pairs; ++j) {
+      const N a = at(j + 1), b = at(radix - 1 - j);
+      sum[j] = a + b;
+      turn[j] = turned(a - b);
+      all = all + sum[j];
+    }
+    store_result(0, all);
+    for (int k = 1; k <= pairs; ++k) {
+      N near = origin, far = {V{}, V{}};
+      int64_t unit = 0;
+      for (int j = 0; j < pairs; ++j) {
+        unit += k;
+        if (unit >= radix) unit -= radix;
+        near = near + times(sum[j], pass.unit_re[unit]);
+        far = far - times(turn[j], pass.unit_im[unit]);
+      }
+      store_result(k, near + far);
+      store_result(radix - k, near - far);
+    }
+  }
+  return t;
+}
+
+// A single butterfly, which is a whole transform: the lanes are its results, in pairs as above.
+template <class R>
+void single_butterfly(const FftPass<R>& pass) {
+  using L = Lanes<R>;
+  using V = typename L::Vector;
+  const int64_t radix = pass.radix, pairs = radix / 2, row = fft_row(radix);
+  const R *re = pass.re, *im = pass.im;
+  Number<R> sum[kMaxPoints / 2], turn[kMaxPoints / 2];
+  Number<R> all{re[0], im[0]};
+  for (int64_t j = 0; j < pairs; ++j) {
+    const Number<R> a{re[j + 1], im[j + 1]}, b{re[radix - 1 - j], im[radix - 1 - j]};
+    sum[j] = a + b;
+    turn[j] = turned(a - b);
+    all = all + sum[j];
+  }
+  pass.to_re[0] = all.re;
+  pass.to_im[0] = all.im;
+  for (int64_t k = 0; k < pairs; k += L::kCount) {
+    Number<V> near{L::all(re[0]), L::all(im[0])}, far{V{}, V{}};
+    for (int64_t j = 0; j < pairs; ++j) {
+      const V c = L::load(pass.matrix_re + j * row + k), s = L::load(pass.matrix_im + j * row + k);
+      near.re += c * sum[j].re;
+      near.im += c * sum[j].im;
+      far.re -= s * turn[j].re;
+      far.im -= s * turn[j].im;
+    }
+    const Number<V> low = near + far, high = near - far;
+    const int64_t count = pairs - k < L::kCount ? pairs - k : L::kCount;
+    for (int64_t lane = 0; lane < count; ++lane) {
+      pass.to_re[1 + k + lane] = low.re[lane];
+      pass.to_im[1 + k + lane] = low.im[lane];
+      pass.to_re[radix - 1 - k - lane] = high.re[lane];
+      pass.to_im[radix - 1 - k - lane] = high.im[lane];
+    }
+  }
+}
+
 template <class R>
 void any(const FftPass<R>& pass) {
-  const int64_t m = pass.m, step = pass.step, radix = pass.radix;
-  for (int64_t q = 0; q < m; ++q) {
-    for (int64_t k = 0; k < radix; ++k) {
-      R unit_re[kMaxPoints], unit_im[kMaxPoints];  // for r, with the result's root
-      const Number<R> root =
-          k ? Number<R>{pass.root_re[(k - 1) * m + q], pass.root_im[(k - 1) * m + q]}
-            : Number<R>{1, 0};
-      for (int64_t r = 0; r < radix; ++r) {
-        const int64_t at = r * k % radix;
-        const Number<R> unit = root * Number<R>{pass.unit_re[at], pass.unit_im[at]};
-        unit_re[r] = unit.re;
-        unit_im[r] = unit.im;
-      }
-      R *to_re = pass.to_re + (q * radix + k) * step, *to_im = pass.to_im + (q * radix + k) * step;
-#pragma omp simd
-      for (int64_t t = 0; t < step; ++t) {
-        Number<R> sum{0, 0};
-        for (int64_t r = 0; r < radix; ++r) {
-          const int64_t at = (r * m + q) * step + t;
-          sum = sum + Number<R>{pass.re[at], pass.im[at]} * Number<R>{unit_re[r], unit_im[r]};
-        }
-        to_re[t] = sum.re;
-        to_im[t] = sum.im;
-      }
-    }
+  if (pass.matrix_re && pass.step == 1) return single_butterfly(pass);
+  constexpr int kLanes = kRegisterBytes / static_cast<int>(sizeof(R));
+  if (pass.step == 1) {
+    int64_t done = any_lanes<kLanes, true>(pass, 0, 0, pass.m);
+    if constexpr (kLanes > 4) done = any_lanes<4, true>(pass, 0, done, pass.m);
+    any_lanes<1, true>(pass, 0, done, pass.m);
+    return;
+  }
+  for (int64_t q = 0; q < pass.m; ++q) {
+    int64_t done = any_lanes<kLanes, false>(pass, q, 0, pass.step);
+    if constexpr (kLanes > 4) done = any_lanes<4, false>(pass, q, done, pass.step);
+    any_lanes<1, false>(pass, q, done, pass.step);
   }
 }
 

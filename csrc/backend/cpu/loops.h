@@ -64,15 +64,27 @@ void contiguous2(char* const* d, int64_t n, F f) {
   const auto* b = reinterpret_cast<const B*>(d[2]);
   const auto a0 = element(a, 0);
   const auto b0 = element(b, 0);
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
+  const auto compute = [&](int64_t i) __attribute__((always_inline)) {
     if constexpr (kScalarA)
       store(out, i, f(a0, element(b, i)));
     else if constexpr (kScalarB)
       store(out, i, f(element(a, i), b0));
     else
       store(out, i, f(element(a, i), element(b, i)));
+  };
+  int64_t i = 0;
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<B> && sizeof(A) <= 2) {
+    // A register has up to 64 of them, and GCC computes what is left of a row one by one.
+    constexpr int64_t kWhole = 64 / sizeof(A), kPart = 16 / sizeof(A);
+    for (; i + kWhole <= n; i += kWhole)
+#pragma omp simd
+      for (int64_t j = 0; j < kWhole; ++j) compute(i + j);
+    for (; i + kPart <= n; i += kPart)
+#pragma omp simd
+      for (int64_t j = 0; j < kPart; ++j) compute(i + j);
   }
+#pragma omp simd
+  for (int64_t j = i; j < n; ++j) compute(j);
 }
 
 // Three operands, of which the last two may be single values: where, addcmul, lerp.

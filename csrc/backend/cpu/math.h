@@ -97,7 +97,37 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
     const double result = w < 0.2876 ? a * direct : corrected;
     return copysign(a == 1 ? std::numeric_limits<double>::infinity() : result, y);
   }
-  inline float erfinv(float y) { return erfinv_float(y); }
+  [[gnu::always_inline]] inline float erfinv(float y) { return erfinv_float(y); }
+
+  // sin(pi r) for |r| <= 0.5.
+  [[gnu::always_inline]] inline double sin_pi(double r) {
+    return r * polynomial(r * r, -2.1165609793176371e-05, 0.00046601186138373052,
+                          -0.0073703723765365173, 0.082145880333209353, -0.59926452901403504,
+                          2.5501640398758454, -5.1677127800502154, 3.1415926535897931);
+  }
+
+  // Computed in double, as log_gamma: x is shifted to at least 8, where eight reciprocals are summed
+  // two at a time; below zero by reflection.
+  [[gnu::always_inline]] inline float digamma(float x) {
+    const bool negative = x < 0;
+    const double v = x, t = negative ? 1 - v : v;
+    const double square = t * (t + 7);  // t (t + 7), (t + 1) (t + 6), ...
+    const double shift = (2 * t + 7) * (1 / square + 1 / (square + 6) + 1 / (square + 10) +
+                                        1 / (square + 12));
+    const bool small = t < 8;
+    const double z = small ? t + 8 : t, inverse = 1 / z, power = inverse * inverse;
+    const double series =
+        power * polynomial(power, 1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252,
+                           -1.0 / 120, 1.0 / 12);
+    const double positive = ::log(z) - 0.5 * inverse - series - (small ? shift : 0.0);
+    const double r = v - rint(v), cosine = sin_pi(0.5 - fabs(r)), sine = sin_pi(r);
+    const double reflected = positive - 3.14159265358979323846 * cosine / sine;
+    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    const float result = static_cast<float>(!negative ? positive : r == 0 ? kNaN : reflected);
+    return x == 0 ? copysign(kInf, -x) : result;
+  }
+  inline double digamma(double x) { return special::digamma(x); }
 
   // Computed in double: x is shifted to at least 8, where Stirling's series has an error of 1e-16;
   // below zero by reflection, sin(pi x) at the distance from the nearest integer.
@@ -112,11 +142,7 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
         polynomial(inverse * inverse, -3617.0 / 122400, 1.0 / 156, -691.0 / 360360, 1.0 / 1188,
                    -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12);
     const double stirling = (z - 0.5) * ::log(z) - z + 0.91893853320467274178 + series * inverse;
-    const double r = v - rint(v), q = r * r;
-    const double sine =
-        r * polynomial(q, -2.1165609793176371e-05, 0.00046601186138373052, -0.0073703723765365173,
-                       0.082145880333209353, -0.59926452901403504, 2.5501640398758454,
-                       -5.1677127800502154, 3.1415926535897931);
+    const double sine = sin_pi(v - rint(v));
     const double shift = small ? product : 1.0;
     const double divisor = negative ? fabs(sine) / (shift * 3.14159265358979323846) : shift;
     const double result = (negative ? -stirling : stirling) - ::log(divisor);

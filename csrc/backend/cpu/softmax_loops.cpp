@@ -34,7 +34,11 @@ inline T largest_of(const T* x, int64_t n) {
   constexpr int64_t kStep = 4 * L::kCount;
   T largest = Max::identity<T>();
   int64_t i = 0;
-  if (n >= kStep) {
+  if (n < kStep && n >= L::kCount) {  // short rows
+    V best = L::load(x);
+    for (i = L::kCount; i + L::kCount <= n; i += L::kCount) best = larger(best, L::load(x + i));
+    largest = L::fold(best, larger);
+  } else if (n >= kStep) {
     V best[4];
     for (int v = 0; v < 4; ++v) best[v] = L::load(x + v * L::kCount);
     for (i = kStep; i + kStep <= n; i += kStep)
@@ -88,14 +92,27 @@ template <bool kLog, class T>
 void rows(void* out_, const void* x_, int64_t count, int64_t n) {
   auto* out = static_cast<T*>(out_);
   const auto* x = static_cast<const T*>(x_);
-  for (int64_t r = 0; r < count; ++r, out += n, x += n) {
-    const T largest = largest_of(x, n);
-    const double sum = exponentials<!kLog>(out, x, n, largest);
-    if constexpr (kLog) {
-      const T remainder = static_cast<T>(::log(sum));
-      for (int64_t i = 0; i < n; ++i) out[i] = x[i] - largest - remainder;
-    } else {
-      const T scale = static_cast<T>(1 / sum);
+  if constexpr (kLog) {  // the logarithms of several rows at once
+    constexpr int64_t kRows = 16;
+    for (int64_t first = 0; first < count; first += kRows) {
+      const int64_t some = std::min(kRows, count - first);
+      T largest[kRows];
+      double sum[kRows];
+      for (int64_t r = 0; r < kRows; ++r) {
+        const T* const row = x + std::min(r, some - 1) * n;
+        largest[r] = r < some ? largest_of(row, n) : largest[0];
+        sum[r] = r < some ? exponentials<false>(out, row, n, largest[r]) : sum[0];
+      }
+#pragma omp simd
+      for (int64_t r = 0; r < kRows; ++r) sum[r] = ::log(sum[r]);
+      for (int64_t r = 0; r < some; ++r, out += n, x += n) {
+        const T less = largest[r], remainder = static_cast<T>(sum[r]);
+        for (int64_t i = 0; i < n; ++i) out[i] = x[i] - less - remainder;
+      }
+    }
+  } else {
+    for (int64_t r = 0; r < count; ++r, out += n, x += n) {
+      const T scale = static_cast<T>(1 / exponentials<true>(out, x, n, largest_of(x, n)));
       for (int64_t i = 0; i < n; ++i) out[i] *= scale;
     }
   }

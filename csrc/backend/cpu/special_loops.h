@@ -2,6 +2,8 @@
 // 16-bit floats, and exp by instructions that C++ cannot express.
 #pragma once
 
+#include <limits>
+
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
@@ -30,6 +32,21 @@ void pow_loop(char* const* d, const int64_t* s, int64_t n, F f) {
     }
   }
   loop<Out, A, B>(d, s, n, f);
+}
+
+// Without NaN among the bounds, they are what becomes of the lowest and the highest element; then an
+// element takes two instructions. GCC does not vectorise whether there is a bound.
+template <class Out, class A, class F>
+void clamp_loop(char* const* d, const int64_t* s, int64_t n, F f) {
+  using T = compute_t<A>;
+  using Limits = std::numeric_limits<T>;
+  const T low = f(Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest());
+  const T high = f(Limits::has_infinity ? Limits::infinity() : Limits::max());
+  if (!(low <= high)) return loop<Out, A>(d, s, n, f);
+  loop<Out, A>(d, s, n, [=](T x) __attribute__((always_inline)) {
+    const T raised = x < low ? low : x;
+    return raised > high ? high : raised;
+  });
 }
 
 // A selection only moves bits: as unsigned integers every dtype has a vector loop, and 16-bit

@@ -11,6 +11,9 @@
 
 namespace uh::UH_ISA {
 
+// Elements per tile: those of three operands fit a 32 KiB cache, and calls of loops are few.
+inline constexpr int64_t kWidenedTile = 2 * kTile;
+
 // Copies n 16-bit floats between tensor memory, `stride` bytes apart, and a tile of floats.
 template <class Small>
 class TileOfFloats {
@@ -34,8 +37,8 @@ class TileOfFloats {
   static constexpr int kDType =
       static_cast<int>(std::is_same_v<Small, Half> ? DType::kFloat16 : DType::kBFloat16);
 
-  alignas(64) float floats_[kTile];
-  char small_[kTile * sizeof(Small)];
+  alignas(64) float floats_[kWidenedTile];
+  char small_[kWidenedTile * sizeof(Small)];
 };
 
 // Runs `loop_of_floats` on kInputs operands of type Small. `Out` is Small, or the type that both
@@ -55,8 +58,8 @@ void widened(LoopFn loop_of_floats, char* const* d, const int64_t* s, int64_t n,
     if (k == kInputs && q.exact_number())
       std::memcpy(tiles[k].data(), d[k] + Slot::kExactNumber, sizeof(float));
   }
-  for (int64_t first = 0; first < n; first += kTile) {
-    const int64_t count = std::min(kTile, n - first);
+  for (int64_t first = 0; first < n; first += kWidenedTile) {
+    const int64_t count = std::min(kWidenedTile, n - first);
     for (int k = 1; k <= kInputs; ++k)
       if (s[k] != 0) tiles[k].widen(d[k] + first * s[k], s[k], count);
     char* const out = d[0] + first * s[0];

@@ -17,7 +17,7 @@ inline int64_t columns_of(const Tensor& t) { return t.size(t.ndim() - 1); }
 
 // True if a gradient may be required: then eigenvectors or singular vectors are computed too.
 inline bool may_need_gradient(const Tensor& t) {
-  return grad_enabled() && t.keys().has(Key::kAutograd);
+  return grad_enabled() && t.keys().has(Key::kAutograd) && t.impl()->requires_grad();
 }
 
 // Returns the sizes before the last `own`.

@@ -18,6 +18,7 @@
 #include "ops/copy/in_dtype.h"
 #include "ops/copy/write_out.h"
 #include "ops/linalg/checks.h"
+#include "ops/linalg/matrices.h"
 
 namespace uh::kernels {
 namespace {
@@ -93,17 +94,18 @@ Tensor addr(KeySet, const Tensor& self, const Tensor& vec1, const Tensor& vec2, 
     const auto wide = [](const Tensor& t) { return in_dtype(t, DType::kFloat32); };
     return in_dtype(ops::addr(wide(self), wide(vec1), wide(vec2), beta, alpha), dtype);
   }
-  const Tensor product = ops::outer(vec1, vec2);
   if (dtype == DType::kBool) {
+    const Tensor product = ops::outer(vec1, vec2);
     const Tensor scaled = alpha.to_bool() ? product
                                           : ops::zeros_like(product, dtype, Device::kUndefined,
                                                             MemoryFormat::kUndefined);
     return beta.to_bool() ? ops::logical_or(scaled, self) : scaled;
   }
-  const Tensor scaled = ops::mul(product, alpha);
-  const Tensor retained =
-      beta.to_bool() ? ops::add(scaled, ops::mul(self, beta), Scalar(1)) : scaled;
-  return in_dtype(retained, dtype);
+  if (!beta.to_bool()) return in_dtype(ops::mul(ops::outer(vec1, vec2), alpha), dtype);
+  const bool is_one = !beta.is_complex() && beta.to_double() == 1;
+  const Tensor scaled = in_dtype(is_one ? self : ops::mul(self, beta), dtype);
+  return ops::addcmul(scaled, in_dtype(vec2, dtype), in_dtype(ops::unsqueeze(vec1, 1), dtype),
+                      alpha);
 }
 
 Tensor outer(KeySet, const Tensor& self, const Tensor& vec2) {
@@ -143,9 +145,21 @@ Tensor kron(KeySet, const Tensor& self, const Tensor& other) {
     if (d >= skip_left) left[2 * d] = self.sizes()[d - skip_left];
     if (d >= skip_right) right[2 * d + 1] = other.sizes()[d - skip_right];
   }
-  const Tensor result = ops::mul(ops::reshape(self, left), ops::reshape(other, right));
   for (size_t d = 0; d < rank; ++d) sizes[d] = left[2 * d] * right[2 * d + 1];  // no overflow
-  return ops::_unsafe_view(result, sizes);
+  const Tensor a = ops::reshape(self, left), b = ops::reshape(other, right);
+  constexpr int64_t kShort = 64;  // elements of a row
+  if (rank == 0 || right.back() == 1 || right.back() >= kShort || may_need_gradient(self) || may_need_gradient(other))
+    return ops::_unsafe_view(ops::mul(a, b), sizes);
+  // Rows that are too short for a loop are first repeated to the length of the result's.
+  const auto repeated = [&](const Tensor& t, Dims repeated_sizes) {
+    repeated_sizes[2 * rank - 2] = left[2 * rank - 2];
+    repeated_sizes[2 * rank - 1] = right.back();
+    const Tensor rows = ops::expand(t, repeated_sizes, false);
+    repeated_sizes.resize(2 * rank - 1);
+    repeated_sizes[2 * rank - 2] = sizes.back();
+    return ops::reshape(rows, repeated_sizes);
+  };
+  return ops::_unsafe_view(ops::mul(repeated(a, left), repeated(b, right)), sizes);
 }
 
 Tensor tensordot(KeySet, const Tensor& self, const Tensor& other, const Dims& dims_self,

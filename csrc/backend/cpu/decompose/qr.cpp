@@ -1,4 +1,6 @@
 // QR factors, and products with their reflectors.
+#include <vector>
+
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
@@ -7,15 +9,29 @@
 namespace uh::kernels {
 namespace {
 
+// The size of a work space that a routine stored in its first number.
+template <class T>
+int size_of_work(T first) {
+  if constexpr (is_complex_v<T>)
+    return std::max(1, static_cast<int>(first.re));
+  else
+    return std::max(1, static_cast<int>(first));
+}
+
 // Replaces column-major matrices with their packed factors.
 void factor_in_place(const Tensor& a, const Tensor& tau) {
   const int64_t m = rows_of(a), n = columns_of(a), k = std::min(m, n);
   if (a.numel() == 0) return;
   visit_lapack(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
+    const int rows = static_cast<int>(m), columns = static_cast<int>(n);
+    T best;
+    lapack::geqrf(rows, columns, a.data_as<T>(), rows, tau.data_as<T>(), &best, -1);
     for_matrices(numel_of(batch_of(a)), 2 * m * n * k, [&](int64_t i) {
-      lapack::geqrf(static_cast<int>(m), static_cast<int>(n), a.data_as<T>() + i * m * n,
-                    static_cast<int>(m), tau.data_as<T>() + i * k);
+      thread_local std::vector<T> work;
+      work.resize(static_cast<size_t>(size_of_work(best)));
+      lapack::geqrf(rows, columns, a.data_as<T>() + i * m * n, rows, tau.data_as<T>() + i * k,
+                    work.data(), size_of_work(best));
     });
   });
 }
@@ -26,11 +42,18 @@ void make_q(const Tensor& q, const Tensor& tau, int64_t k) {
   if (q.numel() == 0) return;
   visit_lapack(q.dtype(), [&](auto zero) {
     using T = decltype(zero);
+    const int rows = static_cast<int>(m), wide = static_cast<int>(columns);
+    T best = 1;
+    if (k)
+      lapack::orgqr(rows, wide, static_cast<int>(k), q.data_as<T>(), rows, tau.data_as<T>(), &best,
+                    -1);
     for_matrices(numel_of(batch_of(q)), 2 * m * columns * std::max<int64_t>(k, 1), [&](int64_t i) {
       T* a = q.data_as<T>() + i * m * columns;
       if (k == 0) return set_identity(a, m, columns);
-      lapack::orgqr(static_cast<int>(m), static_cast<int>(columns), static_cast<int>(k), a,
-                    static_cast<int>(m), tau.data_as<T>() + i * k);
+      thread_local std::vector<T> work;
+      work.resize(static_cast<size_t>(size_of_work(best)));
+      lapack::orgqr(rows, wide, static_cast<int>(k), a, rows, tau.data_as<T>() + i * k, work.data(),
+                    size_of_work(best));
     });
   });
 }

@@ -1,4 +1,6 @@
 // Singular values.
+#include <vector>
+
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "generated/kernels/decompose.h"
@@ -15,6 +17,16 @@ std::string no_singular_values(int info) {
       "The algorithm failed to converge because the input matrix is ill-conditioned or has too "
       "many repeated singular values (error code: ",
       info, ").");
+}
+
+// gesdd of a real matrix with this thread's work space, whose size is `count`.
+template <class T>
+int decompose(char job, int m, int n, T* a, T* s, T* u, T* vh, int rows_of_vh, int count) {
+  thread_local std::vector<T> work;
+  thread_local std::vector<int> order;
+  work.resize(std::max(work.size(), static_cast<size_t>(count)));
+  order.resize(std::max(order.size(), static_cast<size_t>(8 * std::min(m, n))));
+  return lapack::gesdd(job, m, n, a, m, s, u, m, vh, rows_of_vh, work.data(), count, order.data());
 }
 
 // Without singular values, a full U or Vh may be any orthonormal matrix: the identity.
@@ -43,20 +55,29 @@ void svd_of(const Tensor& a, bool full_matrices, bool compute_uv, const std::opt
   const Tensor copy = column_major_copy(a), info = empty(batch_of(a), DType::kInt32);
   visit_lapack(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
+    const char job = !compute_uv ? 'N' : full_matrices ? 'A' : 'S';
+    const int rows = static_cast<int>(m), columns = static_cast<int>(n),
+              rows_of_vh = static_cast<int>(right);
+    T unused, best = 1;
+    int order;
+    if constexpr (!is_complex_v<T>)
+      lapack::gesdd(job, rows, columns, &unused, rows, &unused, &unused, rows, &unused, rows_of_vh,
+                    &best, -1, &order);
     for_matrices(info.numel(), 20 * m * n * k, [&](int64_t i) {
-      T unused;
-      T* to_u = compute_uv ? u.data_as<T>() + i * m * left : &unused;
-      T* to_vh = compute_uv ? vh.data_as<T>() + i * right * n : &unused;
-      info.data_as<int32_t>()[i] =
-          !all_finite(copy.data_as<T>() + i * m * n, m * n)
-              ? kNotFinite
-              : lapack::gesdd(!compute_uv     ? 'N'
-                              : full_matrices ? 'A'
-                                              : 'S',
-                              static_cast<int>(m), static_cast<int>(n),
-                              copy.data_as<T>() + i * m * n, static_cast<int>(m),
-                              s.data_as<real_t<T>>() + i * k, to_u, static_cast<int>(m), to_vh,
-                              static_cast<int>(right));
+      T nothing;
+      T* const a_i = copy.data_as<T>() + i * m * n;
+      T* const to_u = compute_uv ? u.data_as<T>() + i * m * left : &nothing;
+      T* const to_vh = compute_uv ? vh.data_as<T>() + i * right * n : &nothing;
+      auto* const to_s = s.data_as<real_t<T>>() + i * k;
+      int& status = info.data_as<int32_t>()[i];
+      if (!all_finite(a_i, m * n)) {
+        status = kNotFinite;
+      } else if constexpr (is_complex_v<T>) {
+        status = lapack::gesdd(job, rows, columns, a_i, rows, to_s, to_u, rows, to_vh, rows_of_vh);
+      } else {
+        status = decompose(job, rows, columns, a_i, to_s, to_u, to_vh, rows_of_vh,
+                           std::max(1, static_cast<int>(best)));
+      }
     });
   });
   check_info(info, "linalg.svd", no_singular_values);

@@ -9,8 +9,6 @@
 namespace uh {
 namespace {
 
-constexpr int64_t kMaxRadix = 61;
-
 // Returns radices whose product is n, powers of two first, so that later passes have long rows.
 // Empty if a prime factor is too large for a pass.
 std::vector<int64_t> factors(int64_t n) {
@@ -23,17 +21,19 @@ std::vector<int64_t> factors(int64_t n) {
   result.assign(static_cast<size_t>(eights), 8);
   for (; twos >= 2; twos -= 2) result.push_back(4);
   if (twos) result.push_back(2);
-  for (int64_t p = 3; p <= kMaxRadix && p * p <= n; p += 2) {
+  for (int64_t p = 3; p <= kMaxFftRadix && p * p <= n; p += 2) {
     while (n % p == 0) {
       result.push_back(p);
       n /= p;
     }
   }
-  if (n > kMaxRadix) return {};
+  if (n > kMaxFftRadix) return {};
   if (n > 1) result.push_back(n);
   return result;
 }
 
+constexpr int64_t kMaxRader = 1 << 20;      // beyond, a generator takes long to find
+constexpr int64_t kMaxUnrolledRadix = 13;   // the loops have larger radices as matrices
 constexpr int64_t kKept = 1 << 20;  // points of all cached transforms
 constexpr size_t kKeptCount = 64;
 
@@ -108,10 +108,92 @@ struct Transform<R>::Bluestein {
   }
 };
 
+// A generator of the numbers 1 ... p - 1 under multiplication modulo p; 0 if p is not a prime.
+int64_t primitive_root(int64_t p) {
+  for (int64_t root = 2; root < p; ++root) {
+    int64_t order = 1;
+    for (int64_t power = root; power != 1; power = power * root % p, ++order)
+      if (power == 0 || order == p) return 0;
+    if (order == p - 1) return root;
+  }
+  return 0;
+}
+
+// A prime length: in the order of the powers of a generator, all results but the first are a cyclic
+// convolution of all numbers but the first.
+template <class R>
+struct Transform<R>::Rader {
+  int64_t length, points;  // points: length - 1
+  std::vector<int64_t> from, to;  // where the powers of the generator and of its inverse are
+  std::vector<Complex128> spectrum;
+  std::shared_ptr<const Transform<double>> cyclic;
+
+  explicit Rader(int64_t n, int64_t root)
+      : length(n), points(n - 1), cyclic(Transform<double>::of(n - 1)) {
+    int64_t power = 1;
+    for (int64_t q = 0; q < points; ++q, power = power * root % n) from.push_back(power);
+    for (int64_t q = 0; q < points; ++q)
+      to.push_back(from[static_cast<size_t>((points - q) % points)]);
+    const auto size = static_cast<size_t>(points);
+    std::vector<double> re(size), im(size), spare(2 * size);
+    for (size_t q = 0; q < size; ++q) {
+      const Complex128 value = root_of_unity(to[q], n) * (1 / static_cast<double>(points));
+      re[q] = value.re;
+      im[q] = value.im;
+    }
+    cyclic->run(re.data(), im.data(), spare.data());
+    for (size_t q = 0; q < size; ++q) spectrum.push_back({re[q], im[q]});
+  }
+
+  void run(R* data_re, R* data_im, int64_t together) const {
+    const int64_t count = points * together;
+    thread_local std::vector<double> room;
+    if (room.size() < static_cast<size_t>(4 * count)) room.resize(static_cast<size_t>(4 * count));
+    double *const re = room.data(), *const im = re + count, *const spare = im + count;
+    for (int64_t q = 0; q < points; ++q) {
+      const int64_t at = from[static_cast<size_t>(q)] * together;
+      for (int64_t i = 0; i < together; ++i) {
+        re[q * together + i] = static_cast<double>(data_re[at + i]);
+        im[q * together + i] = static_cast<double>(data_im[at + i]);
+      }
+    }
+    cyclic->run(re, im, spare, together);
+    // spectrum[0] is that of the roots' sum; the first number is added to each result.
+    for (int64_t q = 0; q < points; ++q) {
+      const Complex128 factor = spectrum[static_cast<size_t>(q)];
+      for (int64_t i = 0; i < together; ++i) {
+        const double a = re[q * together + i], b = im[q * together + i];
+        re[q * together + i] = a * factor.re - b * factor.im;
+        im[q * together + i] = a * factor.im + b * factor.re;
+        if (q) continue;
+        const double first_re = static_cast<double>(data_re[i]),
+                     first_im = static_cast<double>(data_im[i]);
+        re[i] += first_re;
+        im[i] += first_im;
+        data_re[i] = static_cast<R>(first_re + a);
+        data_im[i] = static_cast<R>(first_im + b);
+      }
+    }
+    cyclic->run(im, re, spare, together);  // backward
+    for (int64_t q = 0; q < points; ++q) {
+      const int64_t at = to[static_cast<size_t>(q)] * together;
+      for (int64_t i = 0; i < together; ++i) {
+        data_re[at + i] = static_cast<R>(re[q * together + i]);
+        data_im[at + i] = static_cast<R>(im[q * together + i]);
+      }
+    }
+  }
+};
+
 template <class R>
 Transform<R>::Transform(int64_t length) : length_(length), radices_(factors(length)) {
   if (length_ <= 1) return;
   if (radices_.empty()) {
+    const bool convolves = length <= kMaxRader && !factors(length - 1).empty();
+    if (const int64_t root = convolves ? primitive_root(length) : 0) {
+      rader_ = std::make_unique<Rader>(length, root);
+      return;
+    }
     bluestein_ = std::make_unique<Bluestein>(length);
     return;
   }
@@ -132,6 +214,17 @@ Transform<R>::Transform(int64_t length) : length_(length), radices_(factors(leng
     }
     n = m;
   }
+  if (radices_.size() > 1 || length_ <= kMaxUnrolledRadix) return;
+  const int64_t row = fft_row(length_), pairs = length_ / 2;
+  matrix_re_.resize(static_cast<size_t>(row * pairs));
+  matrix_im_.resize(matrix_re_.size());
+  for (int64_t j = 0; j < pairs; ++j) {
+    for (int64_t k = 0; k < pairs; ++k) {
+      const auto unit = static_cast<size_t>((j + 1) * (k + 1) % length_);
+      matrix_re_[static_cast<size_t>(j * row + k)] = unit_re_[unit];
+      matrix_im_[static_cast<size_t>(j * row + k)] = unit_im_[unit];
+    }
+  }
 }
 
 template <class R>
@@ -141,15 +234,17 @@ template <class R>
 void Transform<R>::run(R* re, R* im, R* spare, int64_t together) const {
   if (length_ <= 1) return;
   if (bluestein_) return bluestein_->run(re, im);
+  if (rader_) return rader_->run(re, im, together);
   R *from_re = re, *from_im = im, *to_re = spare, *to_im = spare + length_ * together;
   const R *root_re = root_re_.data(), *root_im = root_im_.data();
   const R *unit_re = unit_re_.data(), *unit_im = unit_im_.data();
+  const R* const matrix_re = matrix_re_.empty() ? nullptr : matrix_re_.data();
   // Each pass splits `n` into radix x m; `step` results of the earlier passes are adjacent.
   int64_t n = length_, step = together;
   for (const int64_t radix : radices_) {
     const int64_t m = n / radix;
     fft_loops().of<R>().pass(FftPass<R>{from_re, from_im, to_re, to_im, root_re, root_im, unit_re,
-                                        unit_im, radix, m, step});
+                                        unit_im, matrix_re, matrix_im_.data(), radix, m, step});
     root_re += (radix - 1) * m;
     root_im += (radix - 1) * m;
     unit_re += radix;

@@ -48,16 +48,18 @@ UH_LAPACK_EACH(UH_POTRS, potrs, potrs)
   inline int potri(char uplo, int n, T* a, int lda) { return f(LAPACK_COL_MAJOR, uplo, n, a, lda); }
 UH_LAPACK_EACH(UH_POTRI, potri, potri)
 // QR: factor to reflectors, compute Q from them, multiply by Q.
+// With `count` -1 they store the size of the best work space in work[0], which costs as much as a
+// small matrix: it is queried once per batch.
 #define UH_GEQRF(T, R, f)                                                                          \
-  inline int geqrf(int m, int n, T* a, int lda, T* tau) {                                          \
-    return f(LAPACK_COL_MAJOR, m, n, a, lda, tau);                                                 \
+  inline int geqrf(int m, int n, T* a, int lda, T* tau, T* work, int count) {                      \
+    return f(LAPACK_COL_MAJOR, m, n, a, lda, tau, work, count);                                    \
   }
-UH_LAPACK_EACH(UH_GEQRF, geqrf, geqrf)
+UH_LAPACK_EACH(UH_GEQRF, geqrf_work, geqrf_work)
 #define UH_ORGQR(T, R, f)                                                                          \
-  inline int orgqr(int m, int n, int k, T* a, int lda, const T* tau) {                             \
-    return f(LAPACK_COL_MAJOR, m, n, k, a, lda, tau);                                              \
+  inline int orgqr(int m, int n, int k, T* a, int lda, const T* tau, T* work, int count) {         \
+    return f(LAPACK_COL_MAJOR, m, n, k, a, lda, tau, work, count);                                 \
   }
-UH_LAPACK_EACH(UH_ORGQR, orgqr, ungqr)
+UH_LAPACK_EACH(UH_ORGQR, orgqr_work, ungqr_work)
 #define UH_ORMQR(T, R, f)                                                                          \
   inline int ormqr(char side, char trans, int m, int n, int k, const T* a, int lda, const T* tau,  \
                    T* c, int ldc) {                                                                \
@@ -76,6 +78,18 @@ UH_LAPACK_EACH(UH_SYEVD, syevd, heevd)
     return f(LAPACK_COL_MAJOR, job, m, n, a, lda, s, u, ldu, vt, ldvt);                            \
   }
 UH_LAPACK_EACH(UH_GESDD, gesdd, gesdd)
+// The same for real matrices with the caller's work space, as geqrf; `order` has room for
+// 8 min(m, n) numbers.
+inline int gesdd(char job, int m, int n, float* a, int lda, float* s, float* u, int ldu, float* vt,
+                 int ldvt, float* work, int count, int* order) {
+  return scipy_LAPACKE_sgesdd_work(LAPACK_COL_MAJOR, job, m, n, a, lda, s, u, ldu, vt, ldvt, work,
+                                   count, order);
+}
+inline int gesdd(char job, int m, int n, double* a, int lda, double* s, double* u, int ldu,
+                 double* vt, int ldvt, double* work, int count, int* order) {
+  return scipy_LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, m, n, a, lda, s, u, ldu, vt, ldvt, work,
+                                   count, order);
+}
 // LDL: symmetric (sytrf) and Hermitian (hetrf) factors, and solvers.
 #define UH_SYTRF(T, R, f)                                                                          \
   inline int sytrf(char uplo, int n, T* a, int lda, int* pivots) {                                 \

@@ -191,9 +191,11 @@ Reduction make_reduction(const Tensor& out, const Tensor& self, const ReducedDim
           itemsize(self.dtype())};
 }
 
-// Folds many results at once if their rows are short and the results adjacent.
+// Folds many results at once if their rows are short and the results adjacent. Rows that are the
+// same elements again (stride 0) are as well read as columns: any other way gathers each.
 bool by_columns(const Reduction& p) {
-  return p.geometry.row() >= 4 && p.geometry.row_stride(0) < p.reduced.row_stride(0);
+  const int64_t across = p.geometry.row_stride(0), down = p.reduced.row_stride(0);
+  return p.geometry.row() >= 4 && (across < down || (down == 0 && across == 1));
 }
 
 // The split of a reduction into tasks. It depends only on the shape, so that results do not depend

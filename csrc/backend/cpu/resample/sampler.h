@@ -1,5 +1,5 @@
 // The pixels that a coordinate in [-1, 1] reads along one axis, with their weights and the
-// derivatives of the weights.
+// derivatives of the weights. Loops compiled per instruction set have a Sampler each.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,11 @@
 
 #include "ops/resample/mode.h"
 
+#ifdef UH_ISA
+namespace uh::UH_ISA {
+#else
 namespace uh {
+#endif
 
 template <class T>
 struct Sampler {
@@ -72,7 +76,7 @@ struct Sampler {
     int64_t count;
   };
 
-  Along along(T coordinate, int64_t size) const {
+  [[gnu::always_inline]] inline Along along(T coordinate, int64_t size) const {
     Along a;
     const T x = pixel(coordinate, size);
     if (mode == kBicubic) {

@@ -168,8 +168,10 @@ struct Distributor {
       std::copy_n(out, t.in, in);
       return;
     }
-    for (size_t k = 0; k < t.index.size(); ++k)
-      in[t.index[k]] += t.weight[k] * out[k % static_cast<size_t>(t.out)];
+    const auto* index = t.index.data();
+    const auto* weight = t.weight.data();
+    for (int64_t k = 0; k < t.taps; ++k, index += t.out, weight += t.out)
+      for (int64_t o = 0; o < t.out; ++o) in[index[o]] += weight[o] * out[o];
   }
 
   static void across(T* in, const T* out, const Taps<T>& t, int64_t length) {

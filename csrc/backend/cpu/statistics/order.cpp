@@ -9,13 +9,6 @@
 namespace uh::kernels {
 namespace {
 
-// Returns the element of `rank` (from 0) in ascending order; reorders the line.
-template <class T>
-T ranked(std::vector<T>& line, int64_t n, int64_t rank) {
-  std::nth_element(line.begin(), line.begin() + rank, line.begin() + n, comes_before<T>);
-  return line[static_cast<size_t>(rank)];
-}
-
 // Returns the median of n elements `stride` apart: the lower of the two in the middle. NaN if the
 // line has one, unless NaNs are ignored.
 template <class T>
@@ -36,7 +29,7 @@ T median_of(const T* x, int64_t stride, int64_t n, bool ignore_nan, std::vector<
   return *middle;
 }
 
-// The definitions do not say which of several equal elements is chosen; these choose the same as
+// The definitions do not say which of several equal elements is selected; these choose the same as
 // PyTorch, as programs can see it. Each returns the index of the element with `rank`, in a line in
 // which its value occurs more than once.
 
@@ -49,38 +42,45 @@ int64_t tied_median(const T* x, int64_t stride, int64_t n, int64_t rank, T value
     if (x[i * stride] == value && equals-- == 0) return i;
 }
 
+// An element of a line and where it is.
+template <class T>
+struct Placed {
+  T value;
+  int64_t index;
+};
+
 // For kthvalue: Hoare's selection with the median of the first, middle and last element as pivot.
 template <class T>
-int64_t tied_kth(const T* x, int64_t stride, int64_t n, int64_t rank) {
-  std::vector<int64_t> at(static_cast<size_t>(n));
-  std::iota(at.begin(), at.end(), int64_t{0});
-  const auto swap = [&](int64_t i, int64_t j) {
-    std::swap(at[static_cast<size_t>(i)], at[static_cast<size_t>(j)]);
+Placed<T> selected_of(const T* x, int64_t stride, int64_t n, int64_t rank,
+                      std::vector<Placed<T>>& line) {
+  line.resize(static_cast<size_t>(n));
+  Placed<T>* const at = line.data();
+  for (int64_t i = 0; i < n; ++i) at[i] = {x[i * stride], i};
+  const auto after = [](const Placed<T>& a, const Placed<T>& b) {
+    return comes_before<T>(b.value, a.value);
   };
-  const auto value = [&](int64_t i) { return x[at[static_cast<size_t>(i)] * stride]; };
-  const auto after = [](T a, T b) { return comes_before<T>(b, a); };
   int64_t low = 0, high = n - 1;
   while (high > low + 1) {
-    swap(low + (high - low) / 2, low + 1);
-    if (after(value(low + 1), value(high))) swap(low + 1, high);
-    if (after(value(low), value(high))) swap(low, high);
-    if (after(value(low + 1), value(low))) swap(low + 1, low);
-    const T pivot = value(low);
+    std::swap(at[low + (high - low) / 2], at[low + 1]);
+    if (after(at[low + 1], at[high])) std::swap(at[low + 1], at[high]);
+    if (after(at[low], at[high])) std::swap(at[low], at[high]);
+    if (after(at[low + 1], at[low])) std::swap(at[low + 1], at[low]);
+    const Placed<T> pivot = at[low];
     int64_t i = low + 1, j = high;
     for (;;) {
       do ++i;
-      while (after(pivot, value(i)));
+      while (after(pivot, at[i]));
       do --j;
-      while (after(value(j), pivot));
+      while (after(at[j], pivot));
       if (j < i) break;
-      swap(i, j);
+      std::swap(at[i], at[j]);
     }
-    swap(low, j);
+    std::swap(at[low], at[j]);
     if (j <= rank) low = i;
     if (j >= rank) high = j - 1;
   }
-  if (high == low + 1 && after(value(low), value(high))) swap(low, high);
-  return at[static_cast<size_t>(rank)];
+  if (high == low + 1 && after(at[low], at[high])) std::swap(at[low], at[high]);
+  return at[rank];
 }
 
 template <class T>
@@ -90,11 +90,25 @@ bool occurs_twice(const T* x, int64_t stride, int64_t n, T value) {
   return equal > 1;
 }
 
-// Writes value and index of one element per line: f(x, stride, n, buffer) returns the value, and
-// tied(x, stride, n, value) the index if several elements have it, or if it is NaN.
-template <class F, class G>
-void pick(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& indices, const F& f,
-          const G& tied) {
+// Returns a value of a line and its index: tied(x, stride, n, value) if several elements have it, or
+// if it is NaN.
+template <class T, class G>
+Placed<T> placed(const T* x, int64_t stride, int64_t n, T value, const G& tied) {
+  const bool several = is_nan(value) || occurs_twice(x, stride, n, value);
+  return {value, several ? tied(x, stride, n, value) : first_of(x, stride, value)};
+}
+
+// Memory of a thread, reused for every line.
+template <class T>
+struct LineRoom {
+  std::vector<T> values;
+  std::vector<Placed<T>> indexed;
+};
+
+// Writes value and index of one element per line: f(x, stride, n, room) returns them.
+template <class F>
+void pick(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& indices,
+          const F& f) {
   if (self.numel() == 0) return;
   if (self.ndim() == 0) {
     copy_elements(values, self);
@@ -108,15 +122,12 @@ void pick(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& i
   visit_ordered(compute, [&]<class T>(T) {
     parallel_for(0, lines.count(), std::max<int64_t>(1, 4096 / lines.n),
                  [&](int64_t lo, int64_t hi) {
-                   std::vector<T> buffer;
+                   LineRoom<T> room;
                    for (int64_t i = lo; i < hi; ++i) {
                      const T* x = dense.data_as<T>() + lines.start(i);
-                     const T value = f(x, lines.inner, lines.n, buffer);
-                     result.data_as<T>()[i] = value;
-                     indices.data_as<int64_t>()[i] =
-                         is_nan(value) || occurs_twice(x, lines.inner, lines.n, value)
-                             ? tied(x, lines.inner, lines.n, value)
-                             : first_of(x, lines.inner, value);
+                     const Placed<T> selected = f(x, lines.inner, lines.n, room);
+                     result.data_as<T>()[i] = selected.value;
+                     indices.data_as<int64_t>()[i] = selected.index;
                    }
                  });
   });
@@ -139,17 +150,16 @@ void median_of_all(const Tensor& self, bool ignore_nan, const Tensor& out) {
 
 void median_along(const Tensor& self, int64_t dim, bool ignore_nan, const Tensor& values,
                   const Tensor& indices) {
-  pick(
-      self, dim, values, indices,
-      [=](const auto* x, int64_t stride, int64_t n, auto& buffer) {
-        return median_of(x, stride, n, ignore_nan, buffer);
-      },
-      []<class T>(const T* x, int64_t stride, int64_t n, T value) {
-        if (is_nan(value)) return first_of(x, stride, value);
-        int64_t numbers = 0;
-        for (int64_t i = 0; i < n; ++i) numbers += !is_nan(x[i * stride]);
-        return tied_median(x, stride, n, (numbers - 1) / 2, value);
-      });
+  pick(self, dim, values, indices,
+       [=]<class T>(const T* x, int64_t stride, int64_t n, LineRoom<T>& room) {
+         const T value = median_of(x, stride, n, ignore_nan, room.values);
+         return placed(x, stride, n, value, [](const T* line, int64_t step, int64_t size, T median) {
+           if (is_nan(median)) return first_of(line, step, median);
+           int64_t numbers = 0;
+           for (int64_t i = 0; i < size; ++i) numbers += !is_nan(line[i * step]);
+           return tied_median(line, step, size, (numbers - 1) / 2, median);
+         });
+       });
 }
 
 // Returns the most frequent element, the smallest of several; each NaN is distinct and sorts first.
@@ -185,29 +195,22 @@ void nanmedian_dim(const Tensor& self, int64_t dim, bool, const Tensor& values,
 
 void kthvalue(const Tensor& self, int64_t k, int64_t dim, bool, const Tensor& values,
               const Tensor& indices) {
-  pick(
-      self, dim, values, indices,
-      [=](const auto* x, int64_t stride, int64_t size, auto& line) {
-        line.resize(static_cast<size_t>(size));
-        for (int64_t i = 0; i < size; ++i) line[static_cast<size_t>(i)] = x[i * stride];
-        return ranked(line, size, k - 1);
-      },
-      [=]<class T>(const T* x, int64_t stride, int64_t size, T) {
-        return tied_kth(x, stride, size, k - 1);
-      });
+  pick(self, dim, values, indices,
+       [=]<class T>(const T* x, int64_t stride, int64_t n, LineRoom<T>& room) {
+         return selected_of(x, stride, n, k - 1, room.indexed);
+       });
 }
 
 void mode(const Tensor& self, int64_t dim, bool, const Tensor& values, const Tensor& indices) {
-  pick(
-      self, dim, values, indices,
-      [](const auto* x, int64_t stride, int64_t n, auto& line) {
-        return most_frequent(x, stride, n, line);
-      },
-      []<class T>(const T* x, int64_t stride, int64_t n, T value) {  // the last one
-        if (is_nan(value)) return first_of(x, stride, value);
-        while (x[(n - 1) * stride] != value) --n;
-        return n - 1;
-      });
+  pick(self, dim, values, indices,
+       []<class T>(const T* x, int64_t stride, int64_t n, LineRoom<T>& room) {
+         const T value = most_frequent(x, stride, n, room.values);
+         return placed(x, stride, n, value, [](const T* line, int64_t step, int64_t size, T mode_value) {
+           if (is_nan(mode_value)) return first_of(line, step, mode_value);
+           while (line[(size - 1) * step] != mode_value) --size;  // the last one
+           return size - 1;
+         });
+       });
 }
 
 }  // namespace uh::kernels

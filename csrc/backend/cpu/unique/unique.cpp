@@ -68,6 +68,27 @@ Three distinct(const Tensor& dense, const int64_t* order, bool with_inverse, boo
   });
 }
 
+// Returns the first element of each run of equal neighbours. Each element is stored, but only that
+// of a new run kept, so the memory has room for all.
+Tensor without_repeats(const Tensor& dense) {
+  const int64_t n = dense.numel();
+  const Tensor room = empty(Dims{n}, dense.dtype());
+  const int64_t count = visit(dense.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* const x = dense.data_as<T>();
+    T* const to = room.data_as<T>();
+    int64_t stored = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      to[stored] = x[i];
+      stored += i + 1 == n || x[i] != x[i + 1];
+    }
+    return stored;
+  });
+  const Tensor out = alias(room, Layout{{count}, {1}, 0});
+  record_write(out);
+  return out;
+}
+
 // The slices along dim as rows of a row-major matrix.
 struct Slices {
   Tensor rows;   // dim first, contiguous
@@ -158,7 +179,9 @@ Three unique_neighbours(KeySet, const Tensor& self, bool return_inverse, bool re
   if (dim) {
     return distinct_slices(self, *dim, false, return_inverse, return_counts, "unique_consecutive");
   }
-  return distinct(as_contiguous(self), nullptr, return_inverse, return_counts);
+  const Tensor dense = as_contiguous(self), nothing = empty(Dims{0}, DType::kInt64);
+  if (!return_inverse && !return_counts) return {without_repeats(dense), nothing, nothing};
+  return distinct(dense, nullptr, return_inverse, return_counts);
 }
 
 }  // namespace uh::kernels
