@@ -36,6 +36,8 @@ def vmap(
             f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
         )
 
+    if not isinstance(chunk_size, (int, type(None))):
+        raise TypeError(f"vmap: chunk_size must be an int or None, got {type(chunk_size).__name__}")
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 

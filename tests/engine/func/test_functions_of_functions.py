@@ -178,3 +178,5 @@ def test_random_numbers_of_a_batch():
         engine.func.vmap(draw)(x)
     with pytest.raises(RuntimeError, match="Only allowed values for randomness"):
         engine.func.vmap(draw, randomness="none")
+    with pytest.raises(TypeError, match="chunk_size must be an int or None, got dict"):
+        engine.func.vmap(draw, chunk_size={})
