@@ -48,6 +48,12 @@ else:
 _item_double = lib.uh_item_double
 
 
+def _in_errors_as_public(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Name a method in errors as the public one that leaves its unusual arguments to it."""
+    method.__qualname__ = method.__qualname__.replace("._", ".")
+    return method
+
+
 class Tensor(_Base):
     """An n-dimensional array of one element type, over a Storage that others may share.
 
@@ -76,9 +82,11 @@ class Tensor(_Base):
 
     # The calls that _TensorBase leaves to Python: unusual arguments, and errors.
 
+    @_in_errors_as_public
     def _size(self, dim: int | None = None) -> Any:
         return self.shape if dim is None else self.shape[self._dimension(dim, "size")]
 
+    @_in_errors_as_public
     def _stride(self, dim: int | None = None) -> Any:
         if self.is_sparse_csr:
             raise RuntimeError("Sparse CSR tensors do not have strides")
@@ -275,6 +283,7 @@ class Tensor(_Base):
             "tensor, multiply numel() by element_size()"
         )
 
+    @_in_errors_as_public
     def _is_contiguous(self, *, memory_format: memory_format | None = None) -> bool:
         check_format("is_contiguous", memory_format)
         if self.is_sparse_csr:

@@ -11,6 +11,8 @@ NO_NUMBERS = re.compile(
     r"|uniform|cauchy|exponential|geometric|rrelu|gumbel|fractional_max_pool).*"
     r"|resize_|resize_as_|new|multi_head_attention_forward)"
 )
+# Any of equal elements may be the one at a place of the order, and have its gradient.
+ORDERS = re.compile(r"(Tensor\.)?(quantile|nanquantile|median|kthvalue|sort|msort)")
 # PyTorch says no thing about these words: whose turn it was to run out of memory.
 MEMORY = re.compile(r"memory|allocat|too large|overflow|Storage size|bytes", re.IGNORECASE)
 
@@ -334,12 +336,6 @@ DIFFERENCES: tuple[Difference, ...] = (
         r"(Tensor\.)?narrow_copy",
         r"^gradient 0: values: .* PyTorch's is 0",
         r", -\d+, \d+\)|start=-",
-    ),
-    Difference(
-        "equal elements: any of them may be the one at a place of the order, and have its gradient",
-        r"(Tensor\.)?(quantile|nanquantile|median|kthvalue|sort|msort)",
-        r"^gradient 0: values",
-        r"tiled",
     ),
     Difference(
         "a gradient of 0 but for rounding",

@@ -104,3 +104,17 @@ def test_a_call_that_is_wrong_in_two_ways_is_recognised(
     ours: tuple[str, str], theirs: tuple[str, str], expected: bool
 ) -> None:
     assert wrong_in_two_ways(ours, theirs) is expected
+
+
+def test_gradients_of_equal_elements_may_change_places() -> None:
+    def described(*numbers: float) -> tuple[object, ...]:
+        return ("tensor", "float32", (len(numbers),), (1,), False, None, None, [*numbers], "cpu")
+
+    def outcome(*gradient: float) -> tuple[object, ...]:
+        x = described(2.0, 1.0, 2.0)
+        return ("returned", described(2.0), [x], [described(*gradient)])
+
+    assert difference("median", outcome(0.5, 0.0, 0.0), outcome(0.0, 0.0, 0.5)) is None
+    wrong = difference("median", outcome(0.5, 0.0, 0.0), outcome(0.0, 0.5, 0.0))
+    assert wrong == "gradient 0: values: 0.0 at 0 of 3, PyTorch's is 0.5"
+    assert difference("sum", outcome(0.5, 0.0, 0.0), outcome(0.0, 0.0, 0.5)) is not None
