@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from lessons._runner.check import check_lesson, facts
@@ -11,5 +13,9 @@ from lessons._runner.loader import load_all
 
 @pytest.mark.parametrize("lesson", load_all(), ids=lambda lesson: lesson.name)
 def test_lesson_does_what_it_says(lesson: Lesson) -> None:
+    if lesson.name == "28_your_operator_in_cpp" and not (
+        shutil.which("c++") or shutil.which("g++")
+    ):
+        pytest.skip("there is no C++ compiler")
     assert check_lesson(lesson) == []
     assert set(lesson.covers) <= set(facts())

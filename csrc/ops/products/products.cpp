@@ -148,7 +148,10 @@ Tensor kron(KeySet, const Tensor& self, const Tensor& other) {
   for (size_t d = 0; d < rank; ++d) sizes[d] = left[2 * d] * right[2 * d + 1];  // no overflow
   const Tensor a = ops::reshape(self, left), b = ops::reshape(other, right);
   constexpr int64_t kShort = 64;  // elements of a row
-  if (rank == 0 || right.back() == 1 || right.back() >= kShort || may_need_gradient(self) || may_need_gradient(other))
+  const bool has_short_rows = rank > 0 && right.back() > 1 && right.back() < kShort;
+  // Row-major operands only: repeating others would change the strides of the result.
+  if (!has_short_rows || !a.is_contiguous() || !b.is_contiguous() || may_need_gradient(self) ||
+      may_need_gradient(other))
     return ops::_unsafe_view(ops::mul(a, b), sizes);
   // Rows that are too short for a loop are first repeated to the length of the result's.
   const auto repeated = [&](const Tensor& t, Dims repeated_sizes) {
