@@ -40,7 +40,8 @@ Layout relative(const Layout& view, DType dtype, const Layout& base, DType base_
   return moved;
 }
 
-// True if the view has every number of the base, as view_as_real and view_as_complex give it: x.real has not.
+// True if the view has every number of the base, as view_as_real and view_as_complex give it:
+// x.real has not.
 bool is_whole(const Tensor& base, const Tensor& view) {
   const Tensor& numbers = is_complex(base.dtype()) ? view : base;
   const Tensor& pairs = is_complex(base.dtype()) ? base : view;

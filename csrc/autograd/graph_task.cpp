@@ -165,7 +165,8 @@ void GraphTask::mark_needed(const std::vector<Edge>& inputs) {
     if (!inputs[i].node) continue;  // a view made under no_grad has no Node
     const uint32_t slot = known_slot(inputs[i].node.get());
     if (slot == UINT32_MAX) continue;
-    if (options_.accumulate) {  // by the leaf's Node, or by a hook of a result that retains its gradient
+    if (options_.accumulate) {  // by the leaf's Node, or by a hook of a result that retains its
+                                // gradient
       entries_[slot].needed = true;
       continue;
     }

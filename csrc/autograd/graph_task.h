@@ -8,8 +8,9 @@
 
 namespace uh::autograd {
 
-// Reverses broadcasting and promotion of the gradients that follow these edges, so that formulas need not.
-// They are the results of `node`, or without one those that the caller gave for the roots.
+// Reverses broadcasting and promotion of the gradients that follow these edges, so that formulas
+// need not. They are the results of `node`, or without one those that the caller gave for the
+// roots.
 void fit(std::span<const Edge> edges, std::span<Tensor> gradients, const Node* node = nullptr);
 
 class GraphTask {

@@ -28,15 +28,16 @@ bool joins_as_out(const OperatorInfo& op) {
   return op.has_tag(Tag::kViewCopy) || op.has_tag(Tag::kOutWithoutFormula);
 }
 
-// False for a leaf that requires grad, a view of one, and a view that may not be written where gradients are recorded.
+// False for a leaf that requires grad, a view of one, and a view that may not be written where
+// gradients are recorded.
 bool can_join(const Tensor& written) {
   if (written.impl()->view_origin() != ViewOrigin::kDefault) return false;
   TensorImpl* base = written.impl()->base();
-  return !requires_grad(written) ||
-         (!is_leaf(written) && !(base && is_leaf(Tensor::share(base))));
+  return !requires_grad(written) || (!is_leaf(written) && !(base && is_leaf(Tensor::share(base))));
 }
 
-// The edge to an argument as it was before the call, which may have written the base that the argument views.
+// The edge to an argument as it was before the call, which may have written the base that the
+// argument views.
 Edge edge_before(const Tensor& argument) {
   const AutogradMeta* known = maybe_meta(argument.impl());
   if (known && known->has_grad_fn()) return known->history();

@@ -79,7 +79,8 @@ void uh_sizes(uh_handle self, int64_t* ret_sizes, int64_t n);
 void uh_strides(uh_handle self, int64_t* ret_strides, int64_t n);
 int64_t uh_size(uh_handle self, int64_t dim); /* 0 if the dimension does not exist */
 int uh_is_contiguous(uh_handle self);
-/* The layout: 0 strided, 1 COO, 2 CSR. The last two have no strides and no address. */
+/* The layout. Sparse tensors have no strides and no address. */
+enum { UH_STRIDED = 0, UH_SPARSE_COO = 1, UH_SPARSE_CSR = 2 };
 int uh_layout_kind(uh_handle self);
 /* For a sparse tensor: the number of stored values, the sparse dimensions, 1 if coalesced; else 0.
  */

@@ -8,7 +8,11 @@
 #include "capi/underhood.h"
 #include "tensor_base.h"
 
-enum { kHolderNumpy = 7 };
+enum Holder {
+  kNoHolder,
+#define UH_HOLDER(enumerator, name, label) enumerator##Holder,
+#include "events/codes.inc"
+};
 
 // PyArrayInterface of NumPy's array interface, whose names and values these are.
 typedef struct {
@@ -58,7 +62,7 @@ static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* options) {
   if (!self) return NULL;
   uh_layout layout;
   self->holder = ++g_holders;
-  self->storage = uh_storage_export(handle, kHolderNumpy, self->holder, &layout);
+  self->storage = uh_storage_export(handle, kNumpyHolder, self->holder, &layout);
   if (!self->storage) {
     Py_DECREF(self);
     Py_RETURN_NONE;
@@ -84,12 +88,14 @@ static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* options) {
 static void deallocate(PyObject* object) {
   ArrayMemory* self = (ArrayMemory*)object;
   PyTypeObject* type = Py_TYPE(object);
-  if (self->storage) uh_storage_release(self->storage, kHolderNumpy, self->holder);
+  if (self->storage) uh_storage_release(self->storage, kNumpyHolder, self->holder);
   type->tp_free(object);
   Py_DECREF(type);
 }
 
-static void release_owner(PyObject* capsule) { Py_DECREF((PyObject*)PyCapsule_GetContext(capsule)); }
+static void release_owner(PyObject* capsule) {
+  Py_DECREF((PyObject*)PyCapsule_GetContext(capsule));
+}
 
 static PyObject* array_struct(PyObject* object, void* unused) {
   PyObject* capsule = PyCapsule_New(&((ArrayMemory*)object)->interface, NULL, release_owner);

@@ -1,4 +1,5 @@
-// _ArrayMemory: a tensor's memory as NumPy's arrays see it, the `base` of what `Tensor.numpy()` returns.
+// _ArrayMemory: a tensor's memory as NumPy's arrays see it, the `base` of what `Tensor.numpy()`
+// returns.
 //
 // What: holds a reference on the Storage while an array lives, and describes the elements by
 // NumPy's protocol `__array_struct__`, so that NumPy is not needed to build this.

@@ -11,8 +11,11 @@
 static PyTypeObject* size_class;             // engine.Size, a subclass of tuple
 static PyObject *dtypes, *devices, *layouts;  // tuples; devices: those that every build has
 
-enum { kCpu, kMeta };
-enum { kStrided, kSparse, kSparseCsr };
+enum {
+#define UH_DEVICE(enumerator, name) enumerator,
+#include "base/devices.inc"
+#undef UH_DEVICE
+};
 
 static PyObject* set_values(PyObject* unused, PyObject* args) {
   PyTypeObject* size;
@@ -123,20 +126,21 @@ static PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t count,
   if (!handle_of(self, &handle)) return NULL;
   int64_t dim;
   const int answer = read_dim(args, count, names, uh_ndim(handle), &dim);
-  if (!answer || uh_layout_kind(handle) == kSparseCsr)
+  if (!answer || uh_layout_kind(handle) == UH_SPARSE_CSR)
     return ask_with(self, "_stride", args, count, names);
   PyObject* strides = all_of(handle, uh_strides, &PyTuple_Type);
   if (!strides || answer == 2) return strides;
-  PyObject* stride_along = Py_XNewRef(dim < PyTuple_GET_SIZE(strides) ? PyTuple_GET_ITEM(strides, dim) : NULL);
+  const int is_there = dim < PyTuple_GET_SIZE(strides);  // another thread may have resized it
+  PyObject* stride_along = is_there ? Py_NewRef(PyTuple_GET_ITEM(strides, dim)) : NULL;
   Py_DECREF(strides);
-  return stride_along ? stride_along : ask_with(self, "_stride", args, count, names);  // another thread resized it
+  return stride_along ? stride_along : ask_with(self, "_stride", args, count, names);
 }
 
 static PyObject* is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t count,
                                PyObject* names) {
   uh_handle handle;
   if (!handle_of(self, &handle)) return NULL;
-  if (count || names || uh_layout_kind(handle) == kSparseCsr)
+  if (count || names || uh_layout_kind(handle) == UH_SPARSE_CSR)
     return ask_with(self, "_is_contiguous", args, count, names);
   return PyBool_FromLong(uh_is_contiguous(handle));
 }
@@ -195,15 +199,17 @@ UH_QUERY(is_complex, dtype_is_complex(handle))
 UH_CALL(is_complex)
 UH_QUERY(is_signed, dtype_is_signed(handle))
 UH_CALL(is_signed)
-UH_QUERY(is_sparse, PyBool_FromLong(uh_layout_kind(handle) == kSparse))
-UH_QUERY(is_sparse_csr, PyBool_FromLong(uh_layout_kind(handle) == kSparseCsr))
+UH_QUERY(is_sparse, PyBool_FromLong(uh_layout_kind(handle) == UH_SPARSE_COO))
+UH_QUERY(is_sparse_csr, PyBool_FromLong(uh_layout_kind(handle) == UH_SPARSE_CSR))
 UH_QUERY(is_meta, PyBool_FromLong(uh_device(handle) == kMeta))
-UH_QUERY(is_cpu, PyBool_FromLong(uh_device(handle) == kCpu))
+UH_QUERY(is_cpu, PyBool_FromLong(uh_device(handle) == kCPU))
 UH_QUERY(is_cuda, uh_device(handle) <= kMeta ? Py_NewRef(Py_False) : ask(self, "_is_cuda", NULL))
-UH_QUERY(get_device, uh_device(handle) <= kMeta ? PyLong_FromLong(-1) : ask(self, "_device_index", NULL))
+UH_QUERY(get_device,
+         uh_device(handle) <= kMeta ? PyLong_FromLong(-1) : ask(self, "_device_index", NULL))
 UH_CALL(get_device)
-UH_QUERY(data_ptr, uh_layout_kind(handle) == kStrided ? PyLong_FromUnsignedLongLong(uh_data_ptr(handle))
-                                                      : ask(self, "_no_address", NULL))
+UH_QUERY(data_ptr, uh_layout_kind(handle) == UH_STRIDED
+                       ? PyLong_FromUnsignedLongLong(uh_data_ptr(handle))
+                       : ask(self, "_no_address", NULL))
 UH_CALL(data_ptr)
 UH_QUERY(version, uh_is_inference(handle) ? ask(self, "_no_version", NULL)
                                           : PyLong_FromLongLong(uh_version(handle)))
@@ -214,7 +220,7 @@ UH_QUERY(requires_grad, PyBool_FromLong(uh_requires_grad(handle)))
 static PyObject* nbytes(PyObject* self, void* unused) {
   uh_handle handle;
   if (!handle_of(self, &handle)) return NULL;
-  if (uh_layout_kind(handle) == kSparse) return ask(self, "_no_bytes", NULL);
+  if (uh_layout_kind(handle) == UH_SPARSE_COO) return ask(self, "_no_bytes", NULL);
   PyObject* size_of_one = dtype_itemsize(handle);
   const long bytes = size_of_one ? PyLong_AsLong(size_of_one) : -1;
   Py_XDECREF(size_of_one);

@@ -252,8 +252,8 @@ void single_pass(const FftPass<R>& pass) {
 }
 
 // Any other radix, which is odd: results k and radix - k in pairs, from the sums and differences of
-// the numbers j and radix - j. kFirst: the lanes are butterflies with their own roots, else adjacent
-// butterflies with the same. Returns the first lane that is not done.
+// the numbers j and radix - j. kFirst: the lanes are butterflies with their own roots, else
+// adjacent butterflies with the same. Returns the first lane that is not done.
 template <int kCount, bool kFirst, class R>
 int64_t any_lanes(const FftPass<R>& pass, int64_t q, int64_t from, int64_t end) {
   using V = typename Several<R, kCount>::Type;

@@ -22,7 +22,8 @@ struct FftPass {
   R *to_re, *to_im;
   const R *root_re, *root_im;  // exp(-2 pi i k q / (m radix)), at [(k - 1) m + q]
   const R *unit_re, *unit_im;  // exp(-2 pi i k / radix)
-  // For a transform of one large radix, else null: exp(-2 pi i j k / radix) at [(j - 1) fft_row(radix)
+  // For a transform of one large radix, else null: exp(-2 pi i j k / radix) at [(j - 1)
+  // fft_row(radix)
   // + k - 1], for j and k up to radix / 2; the rest of a row is 0.
   const R *matrix_re, *matrix_im;
   int64_t radix, m, step;

@@ -106,8 +106,8 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
                           2.5501640398758454, -5.1677127800502154, 3.1415926535897931);
   }
 
-  // Computed in double, as log_gamma: x is shifted to at least 8, where eight reciprocals are summed
-  // two at a time; below zero by reflection.
+  // Computed in double, as log_gamma: x is shifted to at least 8, where eight reciprocals are
+  // summed two at a time; below zero by reflection.
   [[gnu::always_inline]] inline float digamma(float x) {
     const bool negative = x < 0;
     const double v = x, t = negative ? 1 - v : v;

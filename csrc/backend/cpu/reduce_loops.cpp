@@ -64,7 +64,8 @@ BestFold best_fold() {
   return {best_run<Op, T>, best_columns<Op, T>};
 }
 
-// The sum of complex numbers: of their parts, which alternate, as compilers do not vectorise structs.
+// The sum of complex numbers: of their parts, which alternate, as compilers do not vectorise
+// structs.
 template <class R>
 void parts_run(void* acc_, const void* x_, int64_t n) {
   auto* const acc = static_cast<double*>(acc_);
@@ -93,8 +94,8 @@ void parts_columns(void* acc, const void* x, int64_t stride, int64_t rows, int64
 }
 template <class R>
 Fold complex_sum() {
-  return {DType::kComplex128,  sizeof(Complex128),     parts_run<R>,
-          parts_columns<R>, merge<Sum, Complex128>, identity<Sum, Complex128>};
+  return {DType::kComplex128, sizeof(Complex128),     parts_run<R>,
+          parts_columns<R>,   merge<Sum, Complex128>, identity<Sum, Complex128>};
 }
 
 ReduceLoops make() {

@@ -34,8 +34,8 @@ void pow_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   loop<Out, A, B>(d, s, n, f);
 }
 
-// Without NaN among the bounds, they are what becomes of the lowest and the highest element; then an
-// element takes two instructions. GCC does not vectorise whether there is a bound.
+// Without NaN among the bounds, they are what becomes of the lowest and the highest element; then
+// an element takes two instructions. GCC does not vectorise whether there is a bound.
 template <class Out, class A, class F>
 void clamp_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   using T = compute_t<A>;

@@ -16,8 +16,8 @@ inline Dims batch_of(const Tensor& t) {
 
 namespace shapes {
 
-// Returns the result (..., L, Ev) and the logarithm of each query's sum of weights (..., L), float32
-// or wider.
+// Returns the result (..., L, Ev) and the logarithm of each query's sum of weights (..., L),
+// float32 or wider.
 std::tuple<Tensor, Tensor> attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                      double dropout_p, const Tensor& attn_mask);
 // Returns the gradients of query, key and value with the batch dimensions of `out`: a formula sums

@@ -15,8 +15,8 @@ std::tuple<Tensor, Tensor> nll_loss2d(const Tensor& self, const Tensor& target,
 // `pictures`: true for nll_loss2d.
 Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target,
                          const Tensor& weight, const Tensor& total_weight, bool pictures);
-// Returns the losses and log_alpha (batch, steps, states), where a sequence of S targets has 2 S + 1
-// states.
+// Returns the losses and log_alpha (batch, steps, states), where a sequence of S targets has 2 S +
+// 1 states.
 std::tuple<Tensor, Tensor> ctc_loss(const Tensor& log_probs, const Tensor& targets,
                                     const Dims& input_lengths, const Dims& target_lengths,
                                     int64_t blank);

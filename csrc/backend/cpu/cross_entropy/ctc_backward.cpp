@@ -60,7 +60,8 @@ void ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tensor
   for (size_t b = 0; b < laid.starts.size(); ++b) {
     for (int64_t i = 0; i < target_lengths[b]; ++i) {
       const int64_t t = numbers.data_as<int64_t>()[laid.starts[b] + i * laid.step];
-      check(t >= 0 && t < classes, "_ctc_loss_backward: target ", t, " is not one of ", classes, " classes");
+      check(t >= 0 && t < classes, "_ctc_loss_backward: target ", t, " is not one of ", classes,
+            " classes");
     }
   }
   const Tensor grads = as_contiguous(grad, out.dtype()), losses = as_contiguous(neg_log_likelihood),

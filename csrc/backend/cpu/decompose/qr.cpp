@@ -1,5 +1,5 @@
 // QR factors, and products with their reflectors.
-#include <vector>
+#include <memory>
 
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/lapack.h"
@@ -28,10 +28,10 @@ void factor_in_place(const Tensor& a, const Tensor& tau) {
     T best;
     lapack::geqrf(rows, columns, a.data_as<T>(), rows, tau.data_as<T>(), &best, -1);
     for_matrices(numel_of(batch_of(a)), 2 * m * n * k, [&](int64_t i) {
-      thread_local std::vector<T> work;
-      work.resize(static_cast<size_t>(size_of_work(best)));
+      const auto work =
+          std::make_unique_for_overwrite<T[]>(static_cast<size_t>(size_of_work(best)));
       lapack::geqrf(rows, columns, a.data_as<T>() + i * m * n, rows, tau.data_as<T>() + i * k,
-                    work.data(), size_of_work(best));
+                    work.get(), size_of_work(best));
     });
   });
 }
@@ -50,9 +50,9 @@ void make_q(const Tensor& q, const Tensor& tau, int64_t k) {
     for_matrices(numel_of(batch_of(q)), 2 * m * columns * std::max<int64_t>(k, 1), [&](int64_t i) {
       T* a = q.data_as<T>() + i * m * columns;
       if (k == 0) return set_identity(a, m, columns);
-      thread_local std::vector<T> work;
-      work.resize(static_cast<size_t>(size_of_work(best)));
-      lapack::orgqr(rows, wide, static_cast<int>(k), a, rows, tau.data_as<T>() + i * k, work.data(),
+      const auto work =
+          std::make_unique_for_overwrite<T[]>(static_cast<size_t>(size_of_work(best)));
+      lapack::orgqr(rows, wide, static_cast<int>(k), a, rows, tau.data_as<T>() + i * k, work.get(),
                     size_of_work(best));
     });
   });

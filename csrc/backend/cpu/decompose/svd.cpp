@@ -1,5 +1,5 @@
 // Singular values.
-#include <vector>
+#include <memory>
 
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
@@ -19,14 +19,12 @@ std::string no_singular_values(int info) {
       info, ").");
 }
 
-// gesdd of a real matrix with this thread's work space, whose size is `count`.
+// gesdd of a real matrix with a work space of `count` numbers.
 template <class T>
 int decompose(char job, int m, int n, T* a, T* s, T* u, T* vh, int rows_of_vh, int count) {
-  thread_local std::vector<T> work;
-  thread_local std::vector<int> order;
-  work.resize(std::max(work.size(), static_cast<size_t>(count)));
-  order.resize(std::max(order.size(), static_cast<size_t>(8 * std::min(m, n))));
-  return lapack::gesdd(job, m, n, a, m, s, u, m, vh, rows_of_vh, work.data(), count, order.data());
+  const auto work = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(count));
+  const auto order = std::make_unique_for_overwrite<int[]>(8 * static_cast<size_t>(std::min(m, n)));
+  return lapack::gesdd(job, m, n, a, m, s, u, m, vh, rows_of_vh, work.get(), count, order.get());
 }
 
 // Without singular values, a full U or Vh may be any orthonormal matrix: the identity.

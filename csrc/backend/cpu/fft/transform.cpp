@@ -147,9 +147,8 @@ struct Transform<R>::Rader {
 
   void run(R* data_re, R* data_im, int64_t together) const {
     const int64_t count = points * together;
-    thread_local std::vector<double> room;
-    if (room.size() < static_cast<size_t>(4 * count)) room.resize(static_cast<size_t>(4 * count));
-    double *const re = room.data(), *const im = re + count, *const spare = im + count;
+    const auto room = std::make_unique_for_overwrite<double[]>(static_cast<size_t>(4 * count));
+    double *const re = room.get(), *const im = re + count, *const spare = im + count;
     for (int64_t q = 0; q < points; ++q) {
       const int64_t at = from[static_cast<size_t>(q)] * together;
       for (int64_t i = 0; i < together; ++i) {

@@ -1,10 +1,10 @@
 // One-dimensional discrete Fourier transforms of any length.
 //
-// Lengths with prime factors up to 127 use Stockham's self-sorting passes of radix 8, 4, 2 and each odd
-// prime (backend/cpu/fft_loops.h). A larger prime p uses Rader's convolution over p - 1 numbers, if
-// they have such a transform; other lengths use Bluestein's over a power of two. Both compute in
-// double precision. Real and imaginary parts are stored separately.
-// Invariant: a Transform is immutable after construction, so threads may share it.
+// Lengths with prime factors up to 127 use Stockham's self-sorting passes of radix 8, 4, 2 and each
+// odd prime (backend/cpu/fft_loops.h). A larger prime p uses Rader's convolution over p - 1
+// numbers, if they have such a transform; other lengths use Bluestein's over a power of two. Both
+// compute in double precision. Real and imaginary parts are stored separately. Invariant: a
+// Transform is immutable after construction, so threads may share it.
 #pragma once
 
 #include <memory>
@@ -40,8 +40,8 @@ class Transform {
 
   int64_t length_;
   std::vector<int64_t> radices_;
-  std::vector<R> root_re_, root_im_;  // all passes in order: see FftPass
-  std::vector<R> unit_re_, unit_im_;  // all radices in order
+  std::vector<R> root_re_, root_im_;      // all passes in order: see FftPass
+  std::vector<R> unit_re_, unit_im_;      // all radices in order
   std::vector<R> matrix_re_, matrix_im_;  // see FftPass
   std::unique_ptr<Bluestein> bluestein_;
   std::unique_ptr<Rader> rader_;

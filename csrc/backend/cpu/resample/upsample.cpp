@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "backend/cpu/copy/elements.h"
-#include "ops/resample/taps.h"
 #include "backend/cpu/resample_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/resample.h"
 #include "ops/resample/mode.h"
+#include "ops/resample/taps.h"
 
 namespace uh::kernels {
 namespace {
@@ -128,7 +128,8 @@ void upsampled(const Tensor& self, const Scales& scales, ResampleMode mode, bool
   const bool wide = self.dtype() == DType::kFloat64;
   const DType compute = wide || bytes ? self.dtype() : DType::kFloat32;
   const Tensor in = as_contiguous(self, compute);
-  const Tensor result = out.is_contiguous() && compute == out.dtype() ? out : empty(out.sizes(), compute);
+  const Tensor result =
+      out.is_contiguous() && compute == out.dtype() ? out : empty(out.sizes(), compute);
   if (bytes)
     run<uint8_t>(result, in, scales, mode, align_corners);
   else if (wide)
@@ -224,8 +225,8 @@ void upsample_linear1d(const Tensor& self, const Dims&, bool align, Factor w,
                        const Tensor& result) {
   upsampled(self, {w}, ResampleMode::kLinear, align, result);
 }
-void upsample_trilinear3d(const Tensor& self, const Dims&, bool align, Factor d, Factor h,
-                          Factor w, const Tensor& result) {
+void upsample_trilinear3d(const Tensor& self, const Dims&, bool align, Factor d, Factor h, Factor w,
+                          const Tensor& result) {
   upsampled(self, {d, h, w}, ResampleMode::kLinear, align, result);
 }
 

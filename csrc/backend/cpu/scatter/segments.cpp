@@ -90,8 +90,8 @@ void reduce_segments(T* out, const T* data, const Segments& seg, Fused word, con
 
 // Computes the gradient of one column of a segment, with elements `step` apart.
 template <class T>
-void column_backward(T* to, const T* data, int64_t count, int64_t step, T grad, T result, Fused word,
-                     const T* initial) {
+void column_backward(T* to, const T* data, int64_t count, int64_t step, T grad, T result,
+                     Fused word, const T* initial) {
   if (word == Fused::kSum || word == Fused::kMean) {
     const T share = word == Fused::kMean ? grad / static_cast<T>(count) : grad;
     for (int64_t r = 0; r < count; ++r) to[r * step] = share;

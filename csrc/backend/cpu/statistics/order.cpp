@@ -90,8 +90,8 @@ bool occurs_twice(const T* x, int64_t stride, int64_t n, T value) {
   return equal > 1;
 }
 
-// Returns a value of a line and its index: tied(x, stride, n, value) if several elements have it, or
-// if it is NaN.
+// Returns a value of a line and its index: tied(x, stride, n, value) if several elements have it,
+// or if it is NaN.
 template <class T, class G>
 Placed<T> placed(const T* x, int64_t stride, int64_t n, T value, const G& tied) {
   const bool several = is_nan(value) || occurs_twice(x, stride, n, value);
@@ -153,12 +153,13 @@ void median_along(const Tensor& self, int64_t dim, bool ignore_nan, const Tensor
   pick(self, dim, values, indices,
        [=]<class T>(const T* x, int64_t stride, int64_t n, LineRoom<T>& room) {
          const T value = median_of(x, stride, n, ignore_nan, room.values);
-         return placed(x, stride, n, value, [](const T* line, int64_t step, int64_t size, T median) {
-           if (is_nan(median)) return first_of(line, step, median);
-           int64_t numbers = 0;
-           for (int64_t i = 0; i < size; ++i) numbers += !is_nan(line[i * step]);
-           return tied_median(line, step, size, (numbers - 1) / 2, median);
-         });
+         return placed(x, stride, n, value,
+                       [](const T* line, int64_t step, int64_t size, T median) {
+                         if (is_nan(median)) return first_of(line, step, median);
+                         int64_t numbers = 0;
+                         for (int64_t i = 0; i < size; ++i) numbers += !is_nan(line[i * step]);
+                         return tied_median(line, step, size, (numbers - 1) / 2, median);
+                       });
        });
 }
 
@@ -205,11 +206,12 @@ void mode(const Tensor& self, int64_t dim, bool, const Tensor& values, const Ten
   pick(self, dim, values, indices,
        []<class T>(const T* x, int64_t stride, int64_t n, LineRoom<T>& room) {
          const T value = most_frequent(x, stride, n, room.values);
-         return placed(x, stride, n, value, [](const T* line, int64_t step, int64_t size, T mode_value) {
-           if (is_nan(mode_value)) return first_of(line, step, mode_value);
-           while (line[(size - 1) * step] != mode_value) --size;  // the last one
-           return size - 1;
-         });
+         return placed(x, stride, n, value,
+                       [](const T* line, int64_t step, int64_t size, T mode_value) {
+                         if (is_nan(mode_value)) return first_of(line, step, mode_value);
+                         while (line[(size - 1) * step] != mode_value) --size;  // the last one
+                         return size - 1;
+                       });
        });
 }
 
