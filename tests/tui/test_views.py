@@ -243,6 +243,34 @@ def test_the_source_lists_a_parameter_by_its_module():
     assert {name.name: name.others for name in nav.model("source").names} == {"critic.0.weight": 1}
 
 
+def test_the_source_pane_cuts_no_line_that_has_room():
+    from tui.navigator import Navigator
+
+    b = TraceBuilder()
+    code = "total = " + " + ".join(f"value_{number}" for number in range(9))
+    b.file("/demo.py", f"x\n{code}\n")
+    b.frame("<module>")
+    b.line(1)
+    nav = Navigator(b.history())
+    for width, is_whole in ((160, True), (80, False)):
+        assert (code in nav.picture("source", width, 30, UNICODE).text()) == is_whole, width
+
+
+def test_a_failed_line_has_one_cell_of_the_colour_of_errors():
+    from tui.navigator import Navigator
+
+    b = TraceBuilder()
+    b.file("/demo.py", "x = 1\nraise ValueError(x)\n")
+    b.frame("<module>")
+    b.line(2)
+    b.exception("ValueError", "1", 2)
+    b.pop_frame(raised=True)
+    picture = Navigator(b.history()).picture("source", 100, 30, UNICODE)
+    rows = [picture.line(y) for y in range(picture.height)]
+    (failed,) = (row for row in rows if "raise ValueError" in "".join(s.text for s in row))
+    assert [span.text for span in failed if "error" in span.style] == [UNICODE.fail]
+
+
 def test_the_map_finds_the_selected_tensor_without_drawing_the_others(monkeypatch) -> None:
     b = TraceBuilder()
     b.line(1)
