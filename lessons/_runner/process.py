@@ -31,6 +31,7 @@ MEMORY_LIMIT = 4 << 30  # bytes that the program can write to, if the machine ha
 STARTUP_S = 60.0  # until the program's first line; a crowded machine is slow to start a Python
 WAITING = 6  # a program that computes nothing may take this many times its time limit
 STOPPED_S = 1.0  # a program that has stopped itself does not continue
+DUMPED_S = 0.3  # a dump of stacks that has not grown for so long is complete
 GRACE_S = 10.0  # between asking where a program hangs and ending it unheard
 END_S = 60.0  # until every process that the program left has ended
 
@@ -199,12 +200,16 @@ class _Clock:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(self.pid, signal.SIGUSR1)
             os.kill(self.pid, signal.SIGCONT)
-        end, size = time.monotonic() + GRACE_S, 0
-        while time.monotonic() < end and self.stacks.exists():
+        grown_at = now = time.monotonic()
+        end, size = now + GRACE_S, 0
+        while now < end and self.stacks.exists():
             before, size = size, self.stacks.stat().st_size
-            if size and size == before:
+            if size != before:
+                grown_at = now
+            elif size and now - grown_at > DUMPED_S:
                 return
             time.sleep(0.02)
+            now = time.monotonic()
 
 
 def _is_alive(pid: int) -> bool:
