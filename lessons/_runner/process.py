@@ -8,6 +8,7 @@ is between the program and this process.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib.util
 import json
 import math
@@ -198,7 +199,7 @@ class _Clock:
         if not self.stacks.exists():  # its first line has not begun
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(self.pid, signal.SIGUSR1)
+            _signal_main_thread(self.pid, signal.SIGUSR1)
             os.kill(self.pid, signal.SIGCONT)
         grown_at = now = time.monotonic()
         end, size = now + GRACE_S, 0
@@ -210,6 +211,17 @@ class _Clock:
                 return
             time.sleep(0.02)
             now = time.monotonic()
+
+
+def _signal_main_thread(pid: int, number: int) -> None:
+    """Send a signal to the thread that runs the program.
+
+    Any thread may take one that is sent to a stopped process, and it would report the main thread after that has
+    gone on.
+    """
+    tgkill = getattr(ctypes.CDLL(None), "tgkill", None)  # Linux's
+    if tgkill is None or tgkill(pid, pid, number):
+        os.kill(pid, number)
 
 
 def _is_alive(pid: int) -> bool:
