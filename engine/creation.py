@@ -300,7 +300,7 @@ def empty(*size: Any, **options: Any) -> Tensor:
     >>> engine.empty(2, 3).shape
     engine.Size([2, 3])
     """
-    if len(size) > 1 and not options and default_device is None:  # as in zeros
+    if len(size) > 1 and not options and default_device is None:  # the usual call: see zeros
         try:
             handle = _empty(size, len(size), -1, -1, -1)
         except (TypeError, OverflowError):

@@ -208,13 +208,19 @@ def test_a_tensor_of_many_names_says_how_many_are_not_drawn():
         assert "44 more" in view("memory").draw(model, DrawContext(width, 24)).text()
 
 
+def at_line(line: int, source: str) -> TraceBuilder:
+    """The trace of a program that is about to run this line."""
+    b = TraceBuilder()
+    b.file("/demo.py", source)
+    b.frame("<module>")
+    b.line(line)
+    return b
+
+
 def test_the_source_lists_one_of_many_paths_to_a_tensor():
     from tui.navigator import Navigator
 
-    b = TraceBuilder()
-    b.file("/demo.py", "x\ny\n")
-    b.frame("<module>")
-    b.line(1)
+    b = at_line(1, "x\ny\n")
     x = b.tensor((2,))
     b.object(x)
     b.bind("x", x)
@@ -230,10 +236,7 @@ def test_the_source_lists_one_of_many_paths_to_a_tensor():
 def test_the_source_lists_a_parameter_by_its_module():
     from tui.navigator import Navigator
 
-    b = TraceBuilder()
-    b.file("/demo.py", "x\ny\n")
-    b.frame("<module>")
-    b.line(1)
+    b = at_line(1, "x\ny\n")
     x = b.tensor((2,))
     b.object(x)
     b.bind("critic._modules['0']._parameters['weight']", x, "SLOT")
@@ -246,12 +249,8 @@ def test_the_source_lists_a_parameter_by_its_module():
 def test_the_source_pane_cuts_no_line_that_has_room():
     from tui.navigator import Navigator
 
-    b = TraceBuilder()
     code = "total = " + " + ".join(f"value_{number}" for number in range(9))
-    b.file("/demo.py", f"x\n{code}\n")
-    b.frame("<module>")
-    b.line(1)
-    nav = Navigator(b.history())
+    nav = Navigator(at_line(1, f"x\n{code}\n").history())
     for width, is_whole in ((160, True), (80, False)):
         assert (code in nav.picture("source", width, 30, UNICODE).text()) == is_whole, width
 
@@ -259,10 +258,7 @@ def test_the_source_pane_cuts_no_line_that_has_room():
 def test_a_failed_line_has_one_cell_of_the_colour_of_errors():
     from tui.navigator import Navigator
 
-    b = TraceBuilder()
-    b.file("/demo.py", "x = 1\nraise ValueError(x)\n")
-    b.frame("<module>")
-    b.line(2)
+    b = at_line(2, "x = 1\nraise ValueError(x)\n")
     b.exception("ValueError", "1", 2)
     b.pop_frame(raised=True)
     picture = Navigator(b.history()).picture("source", 100, 30, UNICODE)

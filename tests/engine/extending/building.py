@@ -11,6 +11,8 @@ import pytest
 from engine.utils import cmake_prefix_path
 
 PACKAGE = Path(cmake_prefix_path).parents[1]
+HAS_COMPILER = bool(shutil.which("c++") or shutil.which("g++"))
+needs_compiler = pytest.mark.skipif(not HAS_COMPILER, reason="there is no C++ compiler")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 

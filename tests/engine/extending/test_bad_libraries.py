@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,11 +17,8 @@ import engine
 from engine import library
 from engine.library.opcheck import OpCheckError
 from engine.utils import cpp_extension
-from tests.engine.extending.building import build_library
+from tests.engine.extending.building import build_library, needs_compiler
 
-needs_compiler = pytest.mark.skipif(
-    not (shutil.which("c++") or shutil.which("g++")), reason="there is no C++ compiler"
-)
 HEADER = "#include <underhood/underhood_library.hpp>\n#include <csignal>\nusing uh::Tensor;\n"
 
 
@@ -43,14 +39,12 @@ def run_python(program: str, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
-@needs_compiler
 def test_a_library_for_another_version_of_the_engine(tmp_path):
     file = tmp_path / "newer.c"
     file.write_text(
         "int uh_of_the_next_version(void); int f(void) { return uh_of_the_next_version(); }"
     )
-    path = tmp_path / "newer.so"
-    subprocess.run(["cc", "-shared", "-fPIC", str(file), "-o", str(path)], check=True)
+    path = build_library(file, tmp_path)
     with pytest.raises(OSError, match=r"uh_of_the_next_version.*built for another version"):
         engine.ops.load_library(path)
     assert str(path) not in engine.ops.loaded_libraries

@@ -13,9 +13,10 @@ import pytest
 
 import engine
 from engine.utils import cpp_extension
+from tests.engine.extending.building import HAS_COMPILER
 
 pytest.importorskip("pybind11")
-if shutil.which("c++") is None:
+if not HAS_COMPILER:
     pytest.skip("there is no compiler", allow_module_level=True)
 HERE = Path(__file__).parent
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-O0"]
