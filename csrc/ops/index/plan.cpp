@@ -72,13 +72,14 @@ IndexPlan plan_indices(const Tensor& self, const std::vector<Tensor>& per_dim) {
   }
   IndexPlan a;
   a.index_sizes = broadcast_indices(per_dim);
+  const bool has_indices = checked_numel(a.index_sizes, "index") > 0;
   size_t first = per_dim.size(), last = 0, indexed = 0;
   for (size_t d = 0; d < per_dim.size(); ++d) {
     if (!per_dim[d]) continue;
     first = std::min(first, d);
     last = d;
     ++indexed;
-    check_kind(self.sizes()[d] > 0 || numel_of(a.index_sizes) == 0, ErrorKind::kIndex,
+    check_kind(self.sizes()[d] > 0 || !has_indices, ErrorKind::kIndex,
                "index is out of bounds for dimension ", d, " with size 0");
     a.index_strides.push_back(
         operand_strides(per_dim[d].sizes(), per_dim[d].strides(), a.index_sizes));

@@ -127,7 +127,7 @@ Advanced resolve_indices(const Tensor& self, const std::vector<Tensor>& indices)
   Advanced a{plan_indices(self, per_dim), Tensor()};
   const size_t indexed = a.index_strides.size();
   // As in PyTorch, the indices of a result without elements are not checked.
-  const bool any = numel_of(a.result_sizes()) > 0;
+  const bool any = checked_numel(a.result_sizes(), "index") > 0;
   for (size_t d = 0; d < per_dim.size(); ++d) {
     if (!per_dim[d]) continue;
     const int64_t size = self.sizes()[d], stride = self.strides()[d];
