@@ -62,7 +62,8 @@ KNOWN = {
         "",
     ),
     "PyTorch does not notice operands with gaps in the written memory, and counts the write": (
-        "_version", r"\(after RuntimeError: \w+: unsupported operation: some elements of the input tensor", "",
+        "_version|values",
+        r"\(after RuntimeError: (?!copy_)\w+: unsupported operation: some elements of the input tensor", "",
     ),
     "PyTorch's masked_scatter_ stops in the middle of a source that is too short": (
         "values", r"\(after RuntimeError", r"masked_scatter_\(",
@@ -71,8 +72,8 @@ KNOWN = {
         "values", r"\(elements share memory\)$",
         r"\b(addmm|logical_not|cumsum|cumprod|index_add|index_put|scatter|put|eq|gt)\w*_\(",
     ),
-    "PyTorch gives integers a history when they are set to a tensor that requires grad": (
-        "requires_grad", r"False, not True \((u?int\d+|bool)\)", r"\] = |index_put_\(",
+    "PyTorch gives integers a history when they are set to, or compared with, a tensor that requires grad": (
+        "requires_grad", r"False, not True \((u?int\d+|bool)\)", r"\] = |(index_put|masked_fill|fill|eq|gt)_\(",
     ),
     "a view that `.data =` gave another dtype: PyTorch's gradients have the wrong dtype, here the write is rejected": (
         "raises", r"^RuntimeError \(a view of dtype \w+ of a tensor of dtype", "",

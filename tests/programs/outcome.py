@@ -274,9 +274,10 @@ def near(a: Any, b: Any, tolerance: float) -> bool:
             return True
         if cmath.isinf(a) or cmath.isinf(b):
             return both_infinite(a, b)
-        if (a == 0) != (b == 0) and max(abs(a), abs(b)) < sys.float_info.min:
+        if (a == 0) != (b == 0) and abs((a or b) / 4) < sys.float_info.min / 4:
             return False  # what memory held that was not written
-        return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
+        a, b = a / 4, b / 4  # the magnitude of a huge complex number is beyond float64
+        return abs(a - b) <= tolerance * max(0.25, abs(a), abs(b))
     return type(a) is type(b) and bool(a == b)
 
 

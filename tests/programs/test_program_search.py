@@ -15,7 +15,8 @@ from tests.programs.aliases import with_one_name
 from tests.programs.blocks import without_blocks
 from tests.programs.copies import computes_the_same_with_copies, with_copies
 from tests.programs.grammar import program, programs
-from tests.programs.outcome import Difference, difference, run, statements
+from tests.programs.known import reason_for
+from tests.programs.outcome import Difference, difference, near, run, statements
 from tests.programs.rounding import follows_from_rounding, reads_other_bools
 from tests.programs.search import beside_pytorch, known_reason, script
 
@@ -219,3 +220,25 @@ def test_compiled_programs_compute_what_python_computes(check: compiled.Check) -
     for number in range(30):
         result = check(program(number, compiled=True))
         assert result is None or result.fact not in ("values", "dtype"), (number, result)
+
+
+def test_huge_complex_numbers_are_compared() -> None:
+    """The magnitude of these is beyond float64, where abs() raises OverflowError."""
+    huge = complex(1.7e308, 1.7e308)
+    assert near(huge, huge * (1 + 1e-9), 1e-6)
+    assert not near(huge, huge / 2, 1e-6)
+    assert not near(huge, -huge, 1e-6)
+    assert not near(huge, 0j, 1e-6)
+    assert not near(complex(5e-324, 0), 0j, 1e-6)  # nothing computes a subnormal by mistake
+
+
+@pytest.mark.parametrize("write", ["fill_", "eq_", "gt_", "masked_fill_"])
+def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
+    torch = pytest.importorskip("torch")
+    leaf = torch.ones((), requires_grad=True)
+    written = torch.zeros(2, dtype=torch.int32)
+    mask = (torch.ones(2, dtype=torch.bool),) if write == "masked_fill_" else ()
+    getattr(written, write)(*mask, leaf)
+    assert written.requires_grad  # while this holds, the reason does
+    seen = Difference("requires_grad", f"x.{write}(y)", "x: False, not True (int32)")
+    assert reason_for(seen) is not None
