@@ -1156,3 +1156,15 @@ def test_a_part_of_complex_numbers_of_a_later_leaf_is_named_after_its_step() -> 
     real.sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [1, 1, 1]
+
+
+def test_equal_reads_no_history_of_its_operands() -> None:
+    base = engine.zeros(2, 3).requires_grad_()
+    column = base.view(-1, 1)
+    with engine.no_grad():
+        part = column.split(1, -1)[0]
+        base.fill_(2)
+    # The history of `part`, one of several views whose base was written, raises when it is read.
+    assert part.equal(column)
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
+        part + 1
