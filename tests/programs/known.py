@@ -61,7 +61,7 @@ KNOWN = {
         r"and the written-to tensor refer to a single",
         "",
     ),
-    "PyTorch does not notice operands with gaps in the written memory, and counts the write": (
+    "PyTorch does not notice operands with gaps in the written memory, and writes": (
         "_version|values",
         r"\(after RuntimeError: (?!copy_)\w+: unsupported operation: some elements of the input tensor", "",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import cmath
+import math
 import re
 import sys
 import warnings
@@ -274,10 +275,10 @@ def near(a: Any, b: Any, tolerance: float) -> bool:
             return True
         if cmath.isinf(a) or cmath.isinf(b):
             return both_infinite(a, b)
-        if (a == 0) != (b == 0) and abs((a or b) / 4) < sys.float_info.min / 4:
+        if (a == 0) != (b == 0) and math.hypot((a + b).real, (a + b).imag) < sys.float_info.min:
             return False  # what memory held that was not written
-        a, b = a / 4, b / 4  # the magnitude of a huge complex number is beyond float64
-        return abs(a - b) <= tolerance * max(0.25, abs(a), abs(b))
+        # A quarter of each: abs() raises for a complex number whose magnitude is beyond float64.
+        return cmath.isclose(a / 4, b / 4, rel_tol=tolerance, abs_tol=tolerance / 4)
     return type(a) is type(b) and bool(a == b)
 
 
