@@ -125,10 +125,10 @@ def python_strings(nodes: Iterable[ast.AST]) -> Iterator[Prose]:
                     docstrings.add(id(first.value))
 
 
-# Strings are matched to be passed over: one may hold a #.
+# Strings are matched to be passed over: one may hold a #. No possessive quantifiers: Python 3.11.2 gets them wrong.
 _PYTHON_COMMENT = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+"""|"(?:[^"\\\n]|\\.)*+"'
-    r"|'''(?:[^'\\]|\\.|'(?!''))*+'''|'(?:[^'\\\n]|\\.)*+'"
+    r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""|"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
+    r"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''|'[^'\\\n]*(?:\\.[^'\\\n]*)*'"
     r"|(?P<comment>#[^\n]*)",
     re.DOTALL,
 )

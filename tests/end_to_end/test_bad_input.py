@@ -147,7 +147,7 @@ PROGRAMS = {
     "missing": ("nothing.py", 2, ["can't open file", "nothing.py", "No such file"]),
     "syntax error": ("broken.py", 1, ["broken.py", "line 2", "x = = 1", "SyntaxError"]),
     "directory": ("folder", 1, ["can't find '__main__' module", "folder"]),
-    "binary": ("noise.py", 1, ["null bytes"]),
+    "binary": ("noise.py", 1, ["noise.py", "line 1", "SyntaxError"]),
     "raises": ("raises.py", 1, ["raises.py", "line 2", "IndexError", "index 9", "size 3"]),
     "killed": ("killed.py", 139, ["recorded t.uht", "up to where SIGSEGV ended the program"]),
 }
