@@ -77,26 +77,31 @@ bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 // The strides of an operand as PyTorch's loop reads it.
 struct LoopOperand {
   Dims sizes, strides;
-  bool contiguous, dense;
+  bool contiguous, channels_last, dense;
 };
 LoopOperand loop_operand(const Tensor& t, DType read) {
+  constexpr auto kChannelsLast = MemoryFormat::kChannelsLast;
   if (t.dtype() == read || t.device() != Device::kCPU)
-    return {t.sizes(), t.strides(), t.is_contiguous(), is_dense(t)};
+    return {t.sizes(), t.strides(), t.is_contiguous(), is_contiguous(t, kChannelsLast),
+            is_dense(t)};
   const Layout copy{t.sizes(), strides_like(t), 0};  // PyTorch converts on the CPU before its loop
-  return {copy.sizes, copy.strides, t.numel() == 0 || is_contiguous(copy), true};
+  return {copy.sizes, copy.strides, t.numel() == 0 || is_contiguous(copy),
+          is_contiguous(copy, kChannelsLast), true};
 }
 
-// Returns the result's strides if all operands have one shape and are all contiguous, or all dense
-// with equal strides, as PyTorch does: row-major if contiguous, even if a dimension of size 1 has
-// another stride.
+// Returns the result's strides if all operands have one shape and are all contiguous in one memory
+// format, or all dense with equal strides, as PyTorch does: those of the format if contiguous, even
+// if a dimension of size 1 has another stride.
 std::optional<Dims> common_strides(std::span<const LoopOperand> operands, const Dims& shape) {
-  bool contiguous = true, dense = true;
+  bool contiguous = true, channels_last = true, dense = true;
   for (const LoopOperand& operand : operands) {
     if (!(operand.sizes == shape)) return std::nullopt;
     contiguous = contiguous && operand.contiguous;
+    channels_last = channels_last && operand.dense && operand.channels_last;
     dense = dense && operand.dense && operand.strides == operands[0].strides;
   }
   if (contiguous) return contiguous_strides(shape);
+  if (channels_last) return dense_strides(shape, MemoryFormat::kChannelsLast);
   return dense ? std::optional(operands[0].strides) : std::nullopt;
 }
 

@@ -62,6 +62,9 @@ UH_CHECK(subtraction) {
 UH_CHECK(integer_power) {
   (void)params;
   const Input& exponent = inputs[1];
+  // A bool is an exponent only as a number: it copies, or fills with True.
+  check_kind(dtype != DType::kBool || (exponent.is_number() && !inputs[0].is_number()),
+             ErrorKind::kNotImplemented, "\"", op.name, "\" not implemented for 'Bool'");
   if (!exponent.is_number()) return;
   if (!is_inexact(dtype) || is_reduced_floating(dtype)) check_fits(exponent.number, dtype);
   if (is_inexact(dtype)) return;

@@ -1,5 +1,6 @@
 #include "tensor/memory_format.h"
 
+#include "tensor/dense.h"
 #include "tensor/tensor.h"
 
 namespace uh {
@@ -37,21 +38,27 @@ Dims dense_strides(IntSpan sizes, MemoryFormat format) {
   return strides;
 }
 
-bool is_contiguous(const Tensor& self, MemoryFormat format) {
+bool is_contiguous(const Layout& layout, MemoryFormat format) {
   if (format == MemoryFormat::kContiguous || format == MemoryFormat::kUndefined)
-    return self.is_contiguous();
+    return is_contiguous(layout);
   check(format != MemoryFormat::kPreserve, "preserve memory format is unsupported here");
-  const size_t ndim = self.sizes().size();
+  const size_t ndim = layout.sizes.size();
   if (ndim != wanted_rank(format)) return false;
   int64_t expected = 1;
   const Dims order = memory_order(ndim, format);
   for (size_t i = ndim; i-- > 0;) {
-    const int64_t d = order[i];
-    if (self.size(d) == 1) continue;
-    if (self.stride(d) != expected) return false;
-    expected *= self.size(d);
+    const auto d = static_cast<size_t>(order[i]);
+    if (layout.sizes[d] == 1) continue;
+    if (layout.strides[d] != expected) return false;
+    expected *= layout.sizes[d];
   }
   return true;
+}
+
+bool is_contiguous(const Tensor& self, MemoryFormat format) {
+  if (format == MemoryFormat::kContiguous || format == MemoryFormat::kUndefined)
+    return self.is_contiguous();
+  return is_contiguous(self.impl()->layout(), format);
 }
 
 }  // namespace uh

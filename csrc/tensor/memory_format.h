@@ -9,6 +9,7 @@
 
 namespace uh {
 
+struct Layout;
 class Tensor;
 
 enum class MemoryFormat : int8_t {
@@ -22,6 +23,7 @@ enum class MemoryFormat : int8_t {
 // does not match: 4 for kChannelsLast, 5 for kChannelsLast3d.
 Dims dense_strides(IntSpan sizes, MemoryFormat format);
 
+bool is_contiguous(const Layout& layout, MemoryFormat format);
 bool is_contiguous(const Tensor& self, MemoryFormat format);
 
 // Returns `format`, or `fallback` if it is kUndefined.

@@ -85,6 +85,9 @@ KNOWN = {
     "PyTorch's .grad is the caller's gradient, which a hook of the leaf has written": (
         "grad_fn", r"not AsStridedBackward0 \(after RuntimeError: Tensor post accumulate grad hooks", r"backward\(",
     ),
+    "PyTorch's product of a vector and a matrix writes out= twice: the second write removes a dimension": (
+        "_version", r"^\w+: 1, not 2$", r"lib\.matmul\(.*out=",
+    ),
     "PyTorch does not complete the loop of a division by zero": (
         "values", r"\(after RuntimeError: .*ZeroDivisionError", "",
     ),

@@ -1168,3 +1168,50 @@ def test_equal_reads_no_history_of_its_operands() -> None:
     assert part.equal(column)
     with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
         part + 1
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x: x.gather(0, engine.tensor([[0, 1, 0]])),
+        lambda x: x.take(engine.tensor([0, 3])),
+        lambda x: x.take_along_dim(engine.tensor([[0, 1, 0]]), 0),
+        lambda x: x.cummax(0).values,
+        lambda x: x.cummin(0).values,
+    ],
+)
+def test_reading_by_index_notices_that_its_source_was_written(read: Any) -> None:
+    x = engine.arange(6.0).reshape(2, 3).requires_grad_() * 1
+    result = read(x)
+    x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+
+
+def test_a_bool_to_the_power_of_a_bool_is_copied_or_becomes_true() -> None:
+    x = engine.tensor([True, False])
+    assert x.pow(True).tolist() == [True, False]
+    assert x.pow(False).tolist() == x.clone().pow_(False).tolist() == [True, True]
+    for base, exponent in (x, x), (True, x), (x, engine.tensor(True)):
+        with pytest.raises(NotImplementedError, match="\"pow\" not implemented for 'Bool'"):
+            engine.pow(base, exponent)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "expected"),
+    [
+        ((1, 2, 3, 1), (12, 1, 2, 6), (6, 1, 2, 2)),
+        ((1, 3, 4, 1), (1, 1, 3, 1), (12, 1, 3, 3)),
+        ((2, 1, 3, 1), (3, 1, 1, 3), (3, 3, 1, 1)),
+    ],
+)
+def test_results_of_channels_last_operands_have_its_strides(
+    shape: tuple[int, ...], strides: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
+    x = engine.empty_strided(shape, strides).fill_(1)
+    for result in (x != x, x + x, -x, x.double() + x):
+        assert result.stride() == expected
+
+
+def test_outer_of_an_empty_diagonal_has_the_strides_of_a_reshaped_vector() -> None:
+    assert engine.outer(engine.zeros(0, 3).diagonal(), engine.ones(1)).stride() == (1, 0)

@@ -6,8 +6,8 @@
 
 namespace uh::autograd {
 
-Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index) {
-  const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());
+Tensor gather_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index) {
+  const Tensor result = ops::zeros(self.sizes(), grad.dtype(), grad.device());
   ops::scatter_add_(result, dim, index, grad);
   return result;
 }
@@ -19,8 +19,8 @@ Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
   return result;
 }
 
-Tensor take_backward(const Tensor& grad, const Dims& sizes, const Tensor& index) {
-  const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());
+Tensor take_backward(const Tensor& grad, const Tensor& self, const Tensor& index) {
+  const Tensor result = ops::zeros(self.sizes(), grad.dtype(), grad.device());
   ops::put_(result, index, grad, true);
   return result;
 }

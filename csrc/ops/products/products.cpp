@@ -111,7 +111,7 @@ Tensor addr(KeySet, const Tensor& self, const Tensor& vec1, const Tensor& vec2, 
 Tensor outer(KeySet, const Tensor& self, const Tensor& vec2) {
   check_vector(self, "outer", "self");
   check_vector(vec2, "outer", "vec2");
-  return ops::mul(ops::unsqueeze(self, 1), vec2);
+  return ops::mul(ops::reshape(self, Dims{self.numel(), 1}), vec2);
 }
 
 Tensor inner(KeySet, const Tensor& self, const Tensor& other) {
