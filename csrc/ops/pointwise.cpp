@@ -97,7 +97,7 @@ std::optional<Dims> common_strides(std::span<const LoopOperand> operands, const 
   for (const LoopOperand& operand : operands) {
     if (!(operand.sizes == shape)) return std::nullopt;
     contiguous = contiguous && operand.contiguous;
-    channels_last = channels_last && operand.dense && operand.channels_last;
+    channels_last = channels_last && operand.channels_last;
     dense = dense && operand.dense && operand.strides == operands[0].strides;
   }
   if (contiguous) return contiguous_strides(shape);
@@ -151,8 +151,9 @@ Tensor allocate(std::span<const Input> inputs, const Dims& shape, const ReadDTyp
 void check_written(const PointwiseOp& op, Form form, const Tensor& target, const Dims& shape,
                    std::span<const Input> inputs, DType dtype, DType result) {
   const bool resized = form == Form::kOut && !(target.sizes() == shape);
-  // PyTorch copies real parts into `out` after it has resized it.
-  const bool copied = resized && is_complex(dtype) && !is_complex(target.dtype());
+  // PyTorch copies real results of complex numbers (abs, angle) into `out` after it has resized it.
+  const bool copied =
+      resized && is_complex(dtype) && is_floating(result) && !is_complex(target.dtype());
   if (!copied) check_no_internal_overlap(target, op.name);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].is_number()) continue;

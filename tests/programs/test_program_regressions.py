@@ -1215,3 +1215,14 @@ def test_results_of_channels_last_operands_have_its_strides(
 
 def test_outer_of_an_empty_diagonal_has_the_strides_of_a_reshaped_vector() -> None:
     assert engine.outer(engine.zeros(0, 3).diagonal(), engine.ones(1)).stride() == (1, 0)
+
+
+@pytest.mark.parametrize("dtype", [engine.float32, engine.complex64])
+def test_an_out_whose_elements_share_memory_is_refused_before_it_is_resized(
+    dtype: engine.dtype,
+) -> None:
+    x = engine.ones(4, dtype=dtype)
+    out = engine.ones(2, 3).expand(2, 2, 3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        engine.eq(x, x, out=out)
+    assert out.shape == (2, 2, 3)

@@ -54,9 +54,7 @@ Tensor bag_weight_backward(const Tensor& grad, const Tensor& indices, const Bags
   const Tensor counted = ops::unsqueeze(bags.sizes, 1);
   if (bags.mode == 2) {  // the zeros of an empty bag have no source row
     const Tensor none = ops::eq(counted, Scalar(0));
-    const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());
-    ops::scatter_add_(result, 0, bags.largest, ops::masked_fill_Scalar(grad, none, Scalar(0)));
-    return result;
+    return gather_backward(ops::masked_fill_Scalar(grad, none, Scalar(0)), sizes, 0, bags.largest);
   }
   const Tensor each = bags.mode == 1 ? grad / ops::clamp_min(counted, Scalar(1)) : grad;
   Tensor read = ops::index_select(each, 0, bags.bag_of);

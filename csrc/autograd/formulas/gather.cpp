@@ -6,10 +6,14 @@
 
 namespace uh::autograd {
 
-Tensor gather_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index) {
-  const Tensor result = ops::zeros(self.sizes(), grad.dtype(), grad.device());
+Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index) {
+  const Tensor result = ops::zeros(sizes, grad.dtype(), grad.device());
   ops::scatter_add_(result, dim, index, grad);
   return result;
+}
+
+Tensor gather_backward(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index) {
+  return gather_backward(grad, self.sizes(), dim, index);
 }
 
 Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
