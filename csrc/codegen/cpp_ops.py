@@ -128,10 +128,6 @@ def pointwise_kernel(op: Operator) -> str:
         f"std::array{{{', '.join(operands)}}}, {packed}, {target})"
     )
     body = f"return {call};" if op.results else f"{call};"
-    if op.pointwise.unary_with_number and op.form == "functional":
-        tensor, number = (a.name for a in op.arguments)
-        unary = call.replace("run(", "run_unary<run>(", 1)
-        body = f"return !{tensor}.is_number() && {number}.is_number() ? {unary} : {call};"
     return (
         f"template <PointwiseRun run>\n"
         f"{op.cpp_result} {op.cpp_name}(KeySet, {op.cpp_parameters}) {{ {body} }}"
@@ -217,8 +213,6 @@ def structured_h(ops: list[Operator], family: str) -> str:
         lines.append(f'#include "ops/common_device_check.h"\n#include "ops/{family}/shapes.h"\n')
     if any(op.copied_structured for op in ops):
         lines.append('#include "ops/copy/any_device.h"\n')
-    if any(op.pointwise and op.pointwise.unary_with_number for op in ops):
-        lines.append('#include "ops/pointwise_result.h"\n')
     lines.append("namespace uh::structured {\n")
     lines += structured
     groups: dict[str, list[Operator]] = {}

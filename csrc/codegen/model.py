@@ -171,7 +171,8 @@ class Pointwise:
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
     exact_out: bool = False  # out= must have the dtype of the result
     loop: str = "loop"  # the template that runs the expression (backend/cpu/loops.h)
-    unary_with_number: bool = False  # a number as second operand leaves the result's strides alone
+    # The strides when the first operand is a number, when the second is: "loop", "tensors", "row_major".
+    number_strides: tuple[str, ...] = ()
     widened: bool = True  # 16-bit floats run the loop of floats; False: separate loops
     exact_number: bool = False  # nor is a number as last operand rounded to 16 bits for them
     rounded: bool = False  # the Scalar parameters are
@@ -437,7 +438,7 @@ _KEYS |= {
     "widened",
     "bits16",
     "overlap",
-    "unary_with_number",
+    "number_strides",
 }
 _KEYS |= {
     "gradient",
@@ -614,7 +615,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
             all_numbers=entry.get("numbers") == "all",
             exact_out="exact_out" in entry.get("forms", ()),
             loop=entry.get("loop", "loop"),
-            unary_with_number=entry.get("unary_with_number", False),
+            number_strides=tuple(entry.get("number_strides", ())),
             widened=entry.get("widened", True),
             exact_number=entry.get("exact_number", False),
             rounded=entry.get("rounded", False),

@@ -108,6 +108,10 @@ def _parse(op: Operator, category: str) -> Node | None:
     return parse(text, Scope(origin, names, all_helpers(), category), result)
 
 
+def _result_strides(rule: str) -> str:
+    return f"ResultStrides::k{rule.title().replace('_', '')}"
+
+
 def family_h(ops: list[Operator]) -> str:
     """The declarations of one family's pointwise operators, which their kernels pass to the loop runner."""
     lines = [
@@ -125,8 +129,10 @@ def family_h(ops: list[Operator]) -> str:
             "all_numbers": op.pointwise.all_numbers and "true",
             "exact_out": op.pointwise.exact_out and "true",
             "exact_number": op.pointwise.exact_number and "true",
+            "number_strides": op.pointwise.number_strides
+            and f"{{{', '.join(_result_strides(rule) for rule in op.pointwise.number_strides)}}}",
             "complex_strides": op.pointwise.complex_strides != "loop"
-            and f"ResultStrides::k{op.pointwise.complex_strides.title().replace('_', '')}",
+            and _result_strides(op.pointwise.complex_strides),
             "check": op.pointwise.check and f"checks::{op.pointwise.check}",
         }
         fields = "".join(f", .{key} = {value}" for key, value in more.items() if value)

@@ -10,11 +10,10 @@
 #include "ops/pointwise_result.h"
 #include "ops/promotion.h"
 #include "tensor/dense.h"
+#include "tensor/result_strides.h"
 #include "tensor/stride_order.h"
 
 namespace uh {
-
-bool is_dense(const Tensor& self);
 
 namespace {
 
@@ -74,37 +73,6 @@ Device common_device(const PointwiseOp& op, std::span<const Input> inputs, const
 
 bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
-// The strides of an operand as PyTorch's loop reads it.
-struct LoopOperand {
-  Dims sizes, strides;
-  bool contiguous, channels_last, dense;
-};
-LoopOperand loop_operand(const Tensor& t, DType read) {
-  constexpr auto kChannelsLast = MemoryFormat::kChannelsLast;
-  if (t.dtype() == read || t.device() != Device::kCPU)
-    return {t.sizes(), t.strides(), t.is_contiguous(), is_contiguous(t, kChannelsLast),
-            is_dense(t)};
-  const Layout copy{t.sizes(), strides_like(t), 0};  // PyTorch converts on the CPU before its loop
-  return {copy.sizes, copy.strides, t.numel() == 0 || is_contiguous(copy),
-          is_contiguous(copy, kChannelsLast), true};
-}
-
-// Returns the result's strides if all operands have one shape and are all contiguous in one memory
-// format, or all dense with equal strides, as PyTorch does: those of the format if contiguous, even
-// if a dimension of size 1 has another stride.
-std::optional<Dims> common_strides(std::span<const LoopOperand> operands, const Dims& shape) {
-  bool contiguous = true, channels_last = true, dense = true;
-  for (const LoopOperand& operand : operands) {
-    if (!(operand.sizes == shape)) return std::nullopt;
-    contiguous = contiguous && operand.contiguous;
-    channels_last = channels_last && operand.channels_last;
-    dense = dense && operand.dense && operand.strides == operands[0].strides;
-  }
-  if (contiguous) return contiguous_strides(shape);
-  if (channels_last) return dense_strides(shape, MemoryFormat::kChannelsLast);
-  return dense ? std::optional(operands[0].strides) : std::nullopt;
-}
-
 bool all_flat(std::span<const Input> inputs, IntSpan shape) {
   for (const Input& input : inputs) {
     if (input.is_number()) continue;
@@ -124,27 +92,36 @@ ReadDTypes read_dtypes(const PointwiseOp& op, std::span<const Input> inputs, DTy
   return result;
 }
 
-Dims result_strides(std::span<const Input> inputs, const Dims& shape, const ReadDTypes& read) {
-  std::array<LoopOperand, 3> all;
+ResultStrides number_rule(const PointwiseOp& op, std::span<const Input> inputs) {
+  for (size_t i = 0; i < std::min(inputs.size(), op.number_strides.size()); ++i)
+    if (inputs[i].is_number()) return op.number_strides[i];
+  return ResultStrides::kLoop;
+}
+
+// The layout in which PyTorch's loop reads an operand: on the CPU, one of another dtype is
+// converted before the loop.
+Layout read_layout(const Tensor& operand, DType read) {
+  if (operand.dtype() == read || operand.device() != Device::kCPU) return operand.impl()->layout();
+  return {operand.sizes(), strides_like(operand.impl()->layout()), 0};
+}
+
+Dims result_strides(std::span<const Input> inputs, const Dims& shape, const ReadDTypes& read,
+                    ResultStrides rule) {
+  if (rule == ResultStrides::kRowMajor) return contiguous_strides(shape);
+  if (rule == ResultStrides::kOperand) return strides_like(inputs[0].tensor.impl()->layout());
+  std::array<Layout, 3> layouts;
   size_t n = 0;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (!inputs[i].is_number()) all[n++] = loop_operand(inputs[i].tensor, read[i]);
-  const std::span operands = std::span(all).first(n);
-  if (n == inputs.size()) {  // a number counts as another shape
-    if (const std::optional<Dims> strides = common_strides(operands, shape)) return *strides;
-  }
-  for (LoopOperand& operand : operands)
-    operand.strides = operand_strides(operand.sizes, operand.strides, shape);
-  return dense_strides(shape, stride_order(shape, operands));
+    if (!inputs[i].is_number()) layouts[n++] = read_layout(inputs[i].tensor, read[i]);
+  const bool with_number = n < inputs.size() && rule != ResultStrides::kTensors;
+  return result_strides(shape, std::span(layouts).first(n), with_number);
 }
 
 Tensor allocate(std::span<const Input> inputs, const Dims& shape, const ReadDTypes& read,
-                DType dtype, Device device, ResultStrides strides = ResultStrides::kLoop) {
-  if (strides == ResultStrides::kRowMajor) return empty(shape, dtype, device);
-  if (strides == ResultStrides::kOperand) return empty_like(inputs[0].tensor, dtype, device);
+                DType dtype, Device device, ResultStrides rule) {
   if (device == Device::kMeta) checked_numel(shape, "empty");  // inputs may have no bytes
   if (all_flat(inputs, shape)) return empty(shape, dtype, device);
-  return empty_strided(shape, result_strides(inputs, shape, read), dtype, device);
+  return empty_strided(shape, result_strides(inputs, shape, read, rule), dtype, device);
 }
 
 // Checks what may be written before anything is: Note [Overlap]. The loop writes `shape`.
@@ -165,10 +142,12 @@ void check_written(const PointwiseOp& op, Form form, const Tensor& target, const
           " doesn't match the broadcast shape ", shape);
     // Operands of another dtype are copied before the loop, results of another one after it.
     if (read.dtype() != operand_dtype(op, i, dtype) || target.dtype() != result) continue;
-    const Layout layout =
-        resized ? Layout{shape, result_strides(inputs, shape, read_dtypes(op, inputs, dtype)),
-                         target.offset()}
-                : target.impl()->layout();
+    const Layout layout = resized
+                              ? Layout{shape,
+                                       result_strides(inputs, shape, read_dtypes(op, inputs, dtype),
+                                                      number_rule(op, inputs)),
+                                       target.offset()}
+                              : target.impl()->layout();
     check_read_in_place(target, layout, read, op.name);
   }
 }
@@ -178,15 +157,7 @@ void check_written(const PointwiseOp& op, Form form, const Tensor& target, const
 Tensor empty_pointwise_result(std::span<const Input> inputs, DType dtype, Device device) {
   ReadDTypes own{};
   for (size_t i = 0; i < inputs.size(); ++i) own[i] = inputs[i].tensor.dtype();
-  return allocate(inputs, broadcast_all(inputs), own, dtype, device);
-}
-
-Tensor empty_unary_result(const PointwiseOp& op, std::span<const Input> inputs,
-                          const Params& params) {
-  const DType compute = compute_dtype(op, inputs, params);
-  const Tensor& self = inputs[0].tensor;
-  return allocate(inputs.first(1), self.sizes(), ReadDTypes{compute}, result_dtype(op, compute),
-                  self.device());
+  return allocate(inputs, broadcast_all(inputs), own, dtype, device, ResultStrides::kLoop);
 }
 
 Params::Params(std::initializer_list<std::optional<Scalar>> values) {
@@ -231,6 +202,11 @@ Slot number_slot(const Scalar& number, DType dtype) {
   return slot;
 }
 
+ResultStrides strides_rule(const PointwiseOp& op, DType compute, std::span<const Input> inputs) {
+  if (is_complex(compute) && op.complex_strides != ResultStrides::kLoop) return op.complex_strides;
+  return number_rule(op, inputs);
+}
+
 bool reads_exact_number(const PointwiseOp& op, const Input& last, DType compute) {
   if (!op.exact_number || !is_reduced_floating(compute)) return false;
   return last.is_number() || (last.tensor.ndim() == 0 && last.tensor.dtype() != compute);
@@ -255,8 +231,7 @@ PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const I
   const ReadDTypes read = read_dtypes(op, inputs, dtype);
   if (form == Form::kFunctional) {
     const Tensor out =
-        allocate(inputs, shape, read, result, device,
-                 is_complex(dtype) ? op.complex_strides : ResultStrides::kLoop);
+        allocate(inputs, shape, read, result, device, strides_rule(op, dtype, inputs));
     return {dtype, out, out};
   }
   const Tensor& out = target;
@@ -272,13 +247,17 @@ PointwiseCall plan_pointwise(const PointwiseOp& op, Form form, std::span<const I
   check_written(op, form, out, shape, inputs, dtype, result);
   if (form == Form::kOut && !(out.sizes() == shape)) {
     const Change change(out.impl(), true);
-    const Dims strides = result_strides(inputs, shape, read);  // before an operand is resized
+    // Computed before an operand is resized.
+    const Dims strides = result_strides(inputs, shape, read, number_rule(op, inputs));
     ops::resize_(out, shape);
     out.impl()->set_layout(Layout{shape, strides, out.offset()});
   }
   check(out.sizes() == shape, op.name, ": output with shape ", out.sizes(),
         " doesn't match the broadcast shape ", shape);
-  return {dtype, out, out.dtype() == result ? out : allocate(inputs, shape, read, result, device)};
+  return {dtype, out,
+          out.dtype() == result
+              ? out
+              : allocate(inputs, shape, read, result, device, ResultStrides::kLoop)};
 }
 
 Tensor meta_pointwise(const PointwiseOp& op, Form form, std::span<const Input> inputs,

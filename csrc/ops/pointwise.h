@@ -54,18 +54,21 @@ struct PointwiseOp;
 using Check = void (*)(const PointwiseOp& op, std::span<const Input> inputs, const Params& params,
                        DType dtype);
 
-// Strides of a new result: the loop's over all operands, the single operand's, or row-major.
-enum class ResultStrides : int8_t { kLoop, kOperand, kRowMajor };
+// Strides of a new result: the loop's over all operands, the loop's over the tensors among them,
+// the first operand's (empty_like), or row-major.
+enum class ResultStrides : int8_t { kLoop, kTensors, kOperand, kRowMajor };
 
 struct PointwiseOp {
   const char* name;
   const LoopRow& (*loops)();  // for the active instruction set
   Promotion promotion;
-  bool real_result = false;  // complex operands have real results (abs)
-  bool promoting = false;    // parameters take part in type promotion (clamp)
-  bool all_numbers = false;  // all operands may be numbers: add(2, 3)
-  bool exact_out = false;    // out= must have the result's dtype
+  bool real_result = false;   // complex operands have real results (abs)
+  bool promoting = false;     // parameters take part in type promotion (clamp)
+  bool all_numbers = false;   // all operands may be numbers: add(2, 3)
+  bool exact_out = false;     // out= must have the result's dtype
   bool exact_number = false;  // 16-bit floats: a number as last operand is not rounded (mul, div)
+  // When the first operand is a number, when the second is.
+  std::array<ResultStrides, 2> number_strides{};
   ResultStrides complex_strides = ResultStrides::kLoop;  // for complex operands
   Check check = nullptr;
 };
@@ -107,6 +110,9 @@ class Params {
   bool exact_number_ = false;
   mutable std::atomic<bool> zero_division_{false};
 };
+
+// The rule for the strides of a new result.
+ResultStrides strides_rule(const PointwiseOp& op, DType compute, std::span<const Input> inputs);
 
 // A number in the dtype of a loop, in memory that it can read with stride 0. After one of a 16-bit
 // dtype, at kExactNumber, comes the float that it was rounded from.

@@ -89,21 +89,21 @@ Tensor empty_like(const Tensor& self, DType dtype) {
   return empty_like(self, dtype, self.device());
 }
 
-Dims strides_like(const Tensor& self) {
+Dims strides_like(const Layout& layout) {
   // Dense: the same strides, including those of dimensions of size 1. An empty tensor is dense,
   // too.
-  if (self.numel() == 0 || is_dense(self)) return self.strides();
-  if (self.is_contiguous()) return contiguous_strides(self.sizes());
+  if (numel_of(layout.sizes) == 0 || is_dense(layout)) return layout.strides;
+  if (is_contiguous(layout)) return contiguous_strides(layout.sizes);
   // Keep the order of the dimensions and remove the gaps.
   struct Operand {
     IntSpan strides;
   };
-  const Dims order = stride_order(self.sizes(), std::array{Operand{self.strides()}});
-  return dense_strides(self.sizes(), order);
+  const Dims order = stride_order(layout.sizes, std::array{Operand{layout.strides}});
+  return dense_strides(layout.sizes, order);
 }
 
 Tensor empty_like(const Tensor& self, DType dtype, Device device) {
-  return empty_strided(self.sizes(), strides_like(self), dtype, device);
+  return empty_strided(self.sizes(), strides_like(self.impl()->layout()), dtype, device);
 }
 
 Tensor alias(const Tensor& self, Layout layout) {

@@ -67,7 +67,7 @@ Tensor empty(IntSpan sizes, DType dtype, Device device, MemoryFormat format);
 Tensor empty_like(const Tensor& self, DType dtype);
 Tensor empty_like(const Tensor& self, DType dtype, Device device);
 Tensor empty_like(const Tensor& self, DType dtype, Device device, MemoryFormat format);
-Dims strides_like(const Tensor& self);  // those of empty_like(self)
+Dims strides_like(const Layout& layout);  // those of empty_like
 
 // Makes another TensorImpl for the same bytes: it shares Storage and version counter. Checks that
 // every element is inside the Storage. The ADInplaceOrView kernel decides if it counts as a view

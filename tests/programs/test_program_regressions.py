@@ -1226,3 +1226,37 @@ def test_an_out_whose_elements_share_memory_is_refused_before_it_is_resized(
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         engine.eq(x, x, out=out)
     assert out.shape == (2, 2, 3)
+
+
+@pytest.mark.parametrize("base", [2.0, 1])
+def test_a_power_of_a_number_is_row_major(base):
+    x = engine.arange(6.0).view(2, 3).t()
+    assert engine.pow(base, x).stride() == (2, 1)
+    assert (x**2).stride() == (1, 3)
+    out = engine.empty(0)
+    assert engine.pow(base, x, out=out).stride() == (2, 1)
+    assert engine.pow(x, 2.0, out=engine.empty(0)).stride() == (1, 3)
+
+
+def _shifted(x):
+    return (x + 2.5).exp()
+
+
+def _masked(x):
+    return x.masked_fill(x > 0, 1.0).exp()
+
+
+def _power(x):
+    return (2.0**x).neg()
+
+
+@pytest.mark.parametrize("function", [_shifted, _masked, _power])
+@pytest.mark.parametrize(
+    ("sizes", "strides"),
+    [((1, 2, 3, 1), (12, 1, 2, 6)), ((3, 1), (1, 5)), ((2, 3), (1, 2)), ((2, 3), (0, 1)), ((4, 3), (2, 9))],
+)
+def test_fused_results_have_the_strides_of_eager_mode(function, sizes, strides):
+    x = engine.ones(40).as_strided(sizes, strides)
+    expected = function(x).stride()
+    compiled = engine.jit.script(function)
+    assert [compiled(x).stride() for _ in range(3)] == [expected] * 3

@@ -108,7 +108,8 @@ std::optional<DType> computed_dtype(const StepOperator& op, std::span<const Inpu
     const Input& last = inputs.back();
     const bool rounds = reads_exact_number(*op.op, last, dtype) && !last.is_number();
     const bool divides = op.refuses_zero && !is_inexact(dtype);
-    if (refused || rounds || divides || !op.op->loops()[static_cast<size_t>(dtype)]) return std::nullopt;
+    if (refused || rounds || divides || !op.op->loops()[static_cast<size_t>(dtype)])
+      return std::nullopt;
     return dtype;
   } catch (const Error&) {
     return std::nullopt;  // the operator reports the error when it runs unfused
@@ -163,8 +164,7 @@ int FusedKernel::number_item(const Number& expected) {
   items.push_back(
       {Item::ItemKind::kNumber, {expected.dtype, true}, static_cast<int>(numbers.size())});
   numbers.push_back(expected);
-  if (expected.launch_index < 0)
-    numbers.back().slot = number_slot(expected.value, expected.dtype);
+  if (expected.launch_index < 0) numbers.back().slot = number_slot(expected.value, expected.dtype);
   return static_cast<int>(items.size()) - 1;
 }
 
@@ -186,6 +186,11 @@ int FusedKernel::converted(int id, DType dtype, bool copy) {
   return add_conversion(id, dtype);
 }
 
+bool FusedKernel::is_number(int id) const {
+  const Item::ItemKind is = items[static_cast<size_t>(id)].is;
+  return is == Item::ItemKind::kNumber || is == Item::ItemKind::kGiven;
+}
+
 int FusedKernel::add_conversion(int id, DType dtype) {
   const Item source = items[static_cast<size_t>(id)];
   Step step;
@@ -194,7 +199,7 @@ int FusedKernel::add_conversion(int id, DType dtype) {
   step.dtype = dtype;
   step.arity = 1;
   step.operands[0] = step.unconverted[0] = id;
-  step.like = 0;
+  step.strides = ResultStrides::kOperand;
   return add(std::move(step), {dtype, source.kind.zero_dim});
 }
 
@@ -238,6 +243,7 @@ std::optional<Term> Builder::step(std::string_view name, std::span<const StepArg
   step.params = params;
   step.dtype = *dtype;
   step.loop = op->op->loops()[static_cast<size_t>(*dtype)];
+  step.strides = strides_rule(*op->op, *dtype, inputs);
   step.arity = operands.size();
   for (size_t i = 0; i < operands.size(); ++i) {
     const DType expected_dtype = operand_dtype(*op->op, i, *dtype);

@@ -56,7 +56,7 @@ std::optional<Term> Builder::expand(std::string_view name, Arguments arguments) 
     if (!mask || kind(*mask).dtype != DType::kBool || !value || !fits(*value, dtype))
       return std::nullopt;
     const auto result = step("where.self", std::array<StepArgument, 3>{*mask, *value, *self});
-    if (result) program_->steps.back().like = 2;
+    if (result) program_->steps.back().strides = ResultStrides::kRowMajor;
     return result;
   }
   // dtype, device, memory_format: only the first is supported.

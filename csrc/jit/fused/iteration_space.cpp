@@ -2,69 +2,51 @@
 
 #include <algorithm>
 
-#include "backend/cpu/tensor_iterator.h"
 #include "ops/geometry.h"
-#include "tensor/stride_order.h"
+#include "tensor/result_strides.h"
 
 namespace uh::jit::fused {
 namespace {
 
-bool row_major(const Shape& shape) {
-  int64_t expected = 1;
-  for (size_t d = shape.sizes.size(); d-- > 0;) {
-    if (shape.sizes[d] != 1 && shape.strides[d] != expected) return false;
-    expected *= shape.sizes[d];
-  }
-  return true;
+// The layout in which a step reads its operand k: as in eager mode, one of another dtype is
+// converted before the loop.
+Layout read_layout(const FusedKernel& program, const Step& step, size_t k, const Layout& operand) {
+  const auto dtype = [&](int id) { return program.kind(id).dtype; };
+  if (dtype(step.operands[k]) == dtype(step.unconverted[k])) return operand;
+  return {operand.sizes, strides_like(operand), 0};
 }
 
-// Strides of a result: row-major if all operands are or if it is empty, else by the operands'
-// stride order.
-Dims strides_of(const Dims& sizes, const std::vector<const Shape*>& operands) {
-  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return contiguous_strides(sizes);
-  const bool flat = std::all_of(operands.begin(), operands.end(),
-                                [&](const Shape* s) { return s->sizes == sizes && row_major(*s); });
-  if (flat) return contiguous_strides(sizes);
-  TensorIterator space(sizes);
-  for (const Shape* s : operands) space.add(nullptr, s->sizes, s->strides, 1);
-  return dense_strides(sizes, space.order());
-}
-
-// Strides of a copy: keeps the order of the dimensions, unless one is expanded.
-Dims strides_like(const Shape& shape, const Dims& sizes) {
-  bool repeats = !(shape.sizes == sizes);
-  for (size_t d = 0; d < shape.sizes.size(); ++d)
-    repeats = repeats || (shape.strides[d] == 0 && shape.sizes[d] > 1);
-  return repeats ? contiguous_strides(sizes) : strides_of(sizes, {&shape});
+Dims strides_of(const Step& step, const Dims& sizes, std::span<const Layout> operands) {
+  if (step.strides == ResultStrides::kRowMajor) return contiguous_strides(sizes);
+  if (step.strides == ResultStrides::kOperand) return strides_like(operands[0]);
+  const bool with_number = operands.size() < step.arity && step.strides != ResultStrides::kTensors;
+  return result_strides(sizes, operands, with_number);
 }
 
 }  // namespace
 
-std::vector<Shape> layouts(const FusedKernel& program, std::span<const Tensor> inputs) {
-  std::vector<Shape> shapes(program.items.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    Shape& shape = shapes[static_cast<size_t>(program.inputs[i])];
-    shape = {inputs[i].sizes(), inputs[i].strides()};
-  }
+std::vector<Layout> layouts(const FusedKernel& program, std::span<const Tensor> inputs) {
+  std::vector<Layout> result(program.items.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    result[static_cast<size_t>(program.inputs[i])] = inputs[i].impl()->layout();
   for (const Step& step : program.steps) {
     if (!step.live) continue;
-    std::vector<const Shape*> operands;
+    std::array<Layout, kMaxOperands> operands;
+    size_t n = 0;
     Dims sizes;
     for (size_t k = 0; k < step.arity; ++k) {
-      const auto id = static_cast<size_t>(step.unconverted[k]);
-      const Item::ItemKind is = program.items[id].is;
-      if (is == Item::ItemKind::kNumber || is == Item::ItemKind::kGiven) continue;
-      sizes = operands.empty() ? shapes[id].sizes : broadcast_shapes(sizes, shapes[id].sizes);
-      operands.push_back(&shapes[id]);
+      if (program.is_number(step.unconverted[k])) continue;
+      const Layout& operand = result[static_cast<size_t>(step.unconverted[k])];
+      sizes = n == 0 ? operand.sizes : broadcast_shapes(sizes, operand.sizes);
+      operands[n++] = read_layout(program, step, k, operand);
     }
-    const auto like = static_cast<size_t>(step.like < 0 ? 0 : step.unconverted[step.like]);
-    Dims strides = step.like < 0 ? strides_of(sizes, operands) : strides_like(shapes[like], sizes);
-    shapes[static_cast<size_t>(step.result)] = {std::move(sizes), std::move(strides)};
+    Dims strides = strides_of(step, sizes, std::span(operands).first(n));
+    result[static_cast<size_t>(step.result)] = {std::move(sizes), std::move(strides), 0};
   }
-  return shapes;
+  return result;
 }
 
-Space::Space(const Shape& first, bool row_major) : ndim(first.sizes.size()) {
+Space::Space(const Layout& first, bool row_major) : ndim(first.sizes.size()) {
   for (size_t d = 0; d < first.sizes.size(); ++d) {
     if (first.sizes[d] != 1) order.push_back(static_cast<int64_t>(d));
   }
@@ -76,10 +58,10 @@ Space::Space(const Shape& first, bool row_major) : ndim(first.sizes.size()) {
   for (const int64_t d : order) sizes.push_back(first.sizes[static_cast<size_t>(d)]);
 }
 
-StridedOperand::StridedOperand(const Space& space, const Shape& shape, std::byte* data,
+StridedOperand::StridedOperand(const Space& space, const Layout& layout, std::byte* data,
                                int64_t item)
     : data_(data), item_(item) {
-  const Dims strides = broadcast_strides(shape.sizes, shape.strides, space.ndim);
+  const Dims strides = broadcast_strides(layout.sizes, layout.strides, space.ndim);
   for (size_t i = 0; i < space.sizes.size(); ++i) {
     const int64_t size = space.sizes[i], stride = strides[static_cast<size_t>(space.order[i])];
     if (!sizes_.empty() && strides_.back() == stride * size) {

@@ -11,14 +11,9 @@
 
 namespace uh::jit::fused {
 
-struct Shape {
-  Dims sizes;
-  Dims strides;  // elements
-};
-
-// Computes the shape of every item; those of numbers are empty. Throws if operands do not
+// Computes the layout of every item; those of numbers are empty. Throws if operands do not
 // broadcast.
-std::vector<Shape> layouts(const FusedKernel& program, std::span<const Tensor> inputs);
+std::vector<Layout> layouts(const FusedKernel& program, std::span<const Tensor> inputs);
 
 // The dimensions of an iteration space, outermost first.
 struct Space {
@@ -26,14 +21,14 @@ struct Space {
   Dims order;  // the tensors' dimension that each one is
   size_t ndim;
 
-  Space(const Shape& first, bool row_major);
+  Space(const Layout& first, bool row_major);
 };
 
 // An operand over the iteration space; dimensions with a common stride are merged.
 class StridedOperand {
  public:
   StridedOperand() = default;
-  StridedOperand(const Space& space, const Shape& shape, std::byte* data, int64_t item);
+  StridedOperand(const Space& space, const Layout& layout, std::byte* data, int64_t item);
 
   std::byte* data() const { return data_; }
   int64_t item() const { return item_; }  // bytes

@@ -6,6 +6,7 @@
 #include "jit/fused/on_opencl.h"
 #include "jit/fused/tile_loop.h"
 #include "memory/device_registry.h"
+#include "tensor/stride_order.h"
 
 namespace uh::jit::fused {
 namespace {
@@ -27,12 +28,13 @@ namespace {
   fail(ErrorKind::kRuntime, "FusedKernel: inputs do not match the program");
 }
 
-// True if all inputs are row-major and of one shape.
+// True if all inputs have one shape and its row-major strides: then so does every result.
 bool all_alike(std::span<const Tensor> inputs) {
   const TensorImpl& first = *inputs[0].impl();
-  if (!first.is_contiguous() || first.numel() == 0) return false;  // strides are arbitrary
-  return std::all_of(inputs.begin() + 1, inputs.end(), [&](const Tensor& t) {
-    return t.is_contiguous() && t.sizes() == first.sizes();
+  if (first.numel() == 0) return false;
+  return std::ranges::all_of(inputs, [&](const Tensor& t) {
+    return t.is_contiguous() && t.sizes() == first.sizes() &&
+           has_row_major_strides(t.impl()->layout());
   });
 }
 
@@ -47,17 +49,17 @@ void go(const TileLoop& walk) {
   });
 }
 
-// Runs one loop, whose outputs all have the sizes of `shapes[outputs[0].item]`.
-void walk_around(const FusedKernel& program, const std::vector<Shape>& shapes,
+// Runs one loop, whose outputs all have the sizes of `item_layouts[outputs[0].item]`.
+void walk_around(const FusedKernel& program, const std::vector<Layout>& item_layouts,
                  std::span<const Tensor> inputs, std::span<Tensor> outputs,
                  std::span<const Scalar> numbers, Launch* launch) {
   const Device device = inputs.empty() ? Device::kCPU : inputs[0].device();
-  const Dims& sizes = shapes[static_cast<size_t>(program.outputs[0].item)].sizes;
+  const Dims& sizes = item_layouts[static_cast<size_t>(program.outputs[0].item)].sizes;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];
-    const Shape& shape = shapes[static_cast<size_t>(output.item)];
+    const Layout& layout = item_layouts[static_cast<size_t>(output.item)];
     outputs[i] = output.fold ? make_reduced(program, output, sizes, device)
-                             : empty_strided(shape.sizes, shape.strides, output.dtype, device);
+                             : empty_strided(layout.sizes, layout.strides, output.dtype, device);
   }
   if (!is_host(device)) {
     if (launch) launch->elements += numel_of(sizes);
@@ -65,7 +67,7 @@ void walk_around(const FusedKernel& program, const std::vector<Shape>& shapes,
   }
   TileLoop walk(program);
   walk.set_numbers(numbers);
-  walk.go_around(shapes, inputs, outputs);
+  walk.go_around(item_layouts, inputs, outputs);
   if (launch) walk.describe(*launch);
   program.reduces() ? run_reduced(walk, sizes, outputs) : go(walk);
 }
@@ -73,9 +75,9 @@ void walk_around(const FusedKernel& program, const std::vector<Shape>& shapes,
 // Note [Outputs of several shapes].
 void run_around(const FusedKernel& program, std::span<const Tensor> inputs,
                 std::span<Tensor> outputs, std::span<const Scalar> numbers, Launch* launch) {
-  const std::vector<Shape> shapes = layouts(program, inputs);
+  const std::vector<Layout> item_layouts = layouts(program, inputs);
   const auto sizes = [&](size_t i) -> const Dims& {
-    return shapes[static_cast<size_t>(program.outputs[i].item)].sizes;
+    return item_layouts[static_cast<size_t>(program.outputs[i].item)].sizes;
   };
   std::vector<bool> result(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -87,9 +89,9 @@ void run_around(const FusedKernel& program, std::span<const Tensor> inputs,
       result[j] = true;
     }
     if (selected.size() == outputs.size())
-      return walk_around(program, shapes, inputs, outputs, numbers, launch);
+      return walk_around(program, item_layouts, inputs, outputs, numbers, launch);
     std::vector<Tensor> results(selected.size());
-    walk_around(program.with_outputs(selected), shapes, inputs, results, numbers, launch);
+    walk_around(program.with_outputs(selected), item_layouts, inputs, results, numbers, launch);
     for (size_t k = 0; k < selected.size(); ++k)
       outputs[static_cast<size_t>(selected[k])] = std::move(results[k]);
   }
@@ -145,11 +147,9 @@ void run(const FusedKernel& program, std::span<const Tensor> inputs, std::span<T
                      !program.reduces();
   if (!plain || !all_alike(inputs)) return run_around(program, inputs, outputs, numbers, launch);
   const TensorImpl& first = *inputs[0].impl();
-  // Not the first's strides: those of dimensions of size 1 are arbitrary.
-  const Layout row_major{first.sizes(), contiguous_strides(first.sizes()), 0};
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];
-    outputs[i] = empty_dense(row_major, first.numel(), output.dtype);
+    outputs[i] = empty_dense(first.layout(), first.numel(), output.dtype);
   }
   TileLoop walk(program);
   walk.set_numbers(numbers);

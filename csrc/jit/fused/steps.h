@@ -57,7 +57,7 @@ struct Step {
   std::array<int, kMaxOperands> operands{};     // items
   std::array<int, kMaxOperands> unconverted{};  // the same before conversion
   int result = -1;                              // item
-  int like = -1;      // the operand whose memory order the result copies; -1: all operands decide
+  ResultStrides strides = ResultStrides::kLoop;
   bool live = false;  // an output depends on it
 };
 
@@ -96,6 +96,7 @@ class FusedKernel {
   int reduced_dims = 0;  // of reduction outputs; or Builder::kAllDims
   bool reduces() const;
   TermKind kind(int id) const { return items[static_cast<size_t>(id)].kind; }
+  bool is_number(int id) const;  // constant, or of a launch
 
   // For the Builder: find or add an item.
   int number_item(const Number& expected);

@@ -78,9 +78,9 @@ void TileLoop::go_straight(std::span<const Tensor> inputs, std::span<Tensor> out
   std::fill_n(done.begin(), program.steps.size(), false);
 }
 
-void TileLoop::go_around(const std::vector<Shape>& shapes, std::span<const Tensor> inputs,
+void TileLoop::go_around(const std::vector<Layout>& item_layouts, std::span<const Tensor> inputs,
                          std::span<Tensor> outputs) {
-  const Shape& first = shapes[static_cast<size_t>(program.outputs[0].item)];
+  const Layout& first = item_layouts[static_cast<size_t>(program.outputs[0].item)];
   const Space space(first, program.reduces());
   elements = numel_of(first.sizes);
   std::vector<StridedOperand> runs, written;
@@ -96,16 +96,16 @@ void TileLoop::go_around(const std::vector<Shape>& shapes, std::span<const Tenso
       continue;
     }
     const int64_t width = itemsize(inputs[i].dtype());
-    const StridedOperand& run = runs.emplace_back(space, shapes[id], inputs[i].data(), width);
+    const StridedOperand& run = runs.emplace_back(space, item_layouts[id], inputs[i].data(), width);
     if (!run.dense() && !single(run, id)) bytes += width;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];
     const int64_t width = itemsize(output.dtype);
-    const Shape& shape = shapes[static_cast<size_t>(output.item)];
+    const Layout& layout = item_layouts[static_cast<size_t>(output.item)];
     const bool plain = !output.fold;
     const StridedOperand& run = written.emplace_back(
-        plain ? StridedOperand(space, shape, outputs[i].data(), width) : StridedOperand());
+        plain ? StridedOperand(space, layout, outputs[i].data(), width) : StridedOperand());
     if (plain && !run.dense()) bytes += width;
   }
   tile = tile_for(program, bytes);

@@ -33,8 +33,8 @@ struct TileLoop {
 
   // Fast path: all tensors are row-major and of one shape.
   void go_straight(std::span<const Tensor> inputs, std::span<Tensor> outputs, int64_t n);
-  // General path: `shapes` has the shapes of all items; `outputs` have been allocated.
-  void go_around(const std::vector<Shape>& shapes, std::span<const Tensor> inputs,
+  // General path: `item_layouts` has the layout of every item; `outputs` have been allocated.
+  void go_around(const std::vector<Layout>& item_layouts, std::span<const Tensor> inputs,
                  std::span<Tensor> outputs);
   void set_numbers(std::span<const Scalar> argument);
 
