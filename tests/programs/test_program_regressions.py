@@ -1226,3 +1226,16 @@ def test_an_out_whose_elements_share_memory_is_refused_before_it_is_resized(
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         engine.eq(x, x, out=out)
     assert out.shape == (2, 2, 3)
+
+
+def test_the_gradient_of_a_view_without_elements_is_row_major_zeros_without_history() -> None:
+    x = engine.ones(2, 2).t().requires_grad_()
+    (grad,) = engine.autograd.grad(x.as_strided((0, 2), (2, 1)).sum(), x)
+    assert grad.stride() == (2, 1)
+    leaf = engine.ones(0).requires_grad_()
+    view = leaf.view(0)
+    with engine.no_grad():
+        leaf.mul_(1)
+    (view * view).sum().backward(create_graph=True)
+    assert leaf.grad is not None
+    assert not leaf.grad.requires_grad
