@@ -1239,3 +1239,14 @@ def test_the_gradient_of_a_view_without_elements_is_row_major_zeros_without_hist
     (view * view).sum().backward(create_graph=True)
     assert leaf.grad is not None
     assert not leaf.grad.requires_grad
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_the_product_of_a_row_and_a_matrix_is_squeezed_in_place_and_no_view(
+    requires_grad: bool,
+) -> None:
+    row = engine.ones(3).requires_grad_(requires_grad)
+    product = row @ engine.ones(3, 2)
+    assert product._version == 1
+    assert product._base is None
+    assert (engine.ones(1, 3) @ engine.ones(3))._version == 0
