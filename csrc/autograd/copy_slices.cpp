@@ -63,11 +63,16 @@ class ViewNode final : public Node {
     Gradients result(1);
     const Tensor& gradient = gradients[0];
     if (!gradient || !needs(0)) return result;
-    result[0] = is_non_overlapping(view_) ? placed(gradient) : summed(gradient);
+    result[0] = is_placed() ? placed(gradient) : summed(gradient);
     return result;
   }
 
  private:
+  // Zeros that no element was written into are as_strided's: row-major and without history.
+  bool is_placed() const {
+    return is_non_overlapping(view_) && numel_of(view_.sizes) != 0 && numel_of(base_.sizes) != 0;
+  }
+
   Tensor placed(const Tensor& gradient) const {
     Tensor full = empty_strided(base_.sizes, base_.strides, base_dtype_, gradient.device());
     ops::zero_(full);

@@ -22,7 +22,9 @@ class _WithOneName(ast.NodeTransformer):
         return ast.Name(name, node.ctx)
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
-        if node.arg == "out" and isinstance(node.value, ast.Subscript):  # of what may return it
+        if node.arg == "out" and isinstance(
+            node.value, (ast.Call, ast.Subscript)
+        ):  # of what may return it
             name = self.names.get(id(self.session.value(ast.unparse(node.value))))
             if name:
                 node.value = ast.Name(name, ast.Load())

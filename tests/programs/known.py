@@ -26,16 +26,22 @@ KNOWN = {
         r"backward\(|autograd\.grad\(",
     ),
     "strides of a gradient's dimensions of size 1, which no element uses, follow from the order of steps": (
-        "(grad )?stride", r"\(where the size is 1\)$", r"autograd\.grad\(|backward\(|\.grad\b",
+        "(grad )?stride", r"\((where the size is 1|no elements)\)$", r"autograd\.grad\(|backward\(|\.grad\b",
+    ),
+    "PyTorch's set_() keeps the stride of a tensor of shape (0,)": (
+        "stride", r"^\w+: \(1,\), not \(\d+,\) \(no elements\)$", r"\.set_\(\)$",
     ),
     "strides of a product's dimensions of size 1, which no element uses: PyTorch may multiply transposes": (
         "stride", r"\(where the size is 1\)$", r" @ |matmul\(",
     ),
     "a tensor that is no longer .grad counts the writes that made it, which may be more or fewer": (
-        "_version", r"^\w+: \d, not \d$", r"\.grad = ",
+        "_version", r"^\w+: \d, not \d \(no longer \.grad\)$", "",
     ),
     "PyTorch's tril and triu write out= whose elements share memory, each several times": (
         "raises", r"^RuntimeError \(tri[lu]: unsupported operation: more than one element of the written-to", r"out=",
+    ),
+    "PyTorch's products of batches write out= whose elements share memory, each several times": (
+        "raises", r"^RuntimeError \(matmul: unsupported operation: more than one element of the written-to", r"out=",
     ),
     "PyTorch reduces into out= whose elements share memory, and mixes the results of several": (
         "raises", r"^RuntimeError \((sum|prod|mean|amax): unsupported operation: more than one element of the written",
@@ -52,8 +58,8 @@ KNOWN = {
         "shape|does not raise|error class", "", r"lib\.(sum|mean|prod|amax|matmul)\((\w+)\b.*out=\2\b",
     ),
     "PyTorch resizes out= before it looks at the dimensions of an operand that is the same tensor": (
-        "does not raise", r"not (IndexError \(Dimension out of range|RuntimeError \(1D tensors expected)",
-        r"lib\.(sum|mean|prod|matmul)\(.*out=",
+        "does not raise", r"not (IndexError \(Dimension out of range|RuntimeError \((1D tensors expected|mat2 must be))",
+        r"lib\.(sum|mean|prod|amax|matmul)\(.*out=",
     ),
     "PyTorch does not notice operands with gaps in the written memory, and reads what it has written": (
         "raises|error class",
@@ -65,21 +71,44 @@ KNOWN = {
         "_version|values",
         r"\(after RuntimeError: (?!copy_)\w+: unsupported operation: some elements of the input tensor", "",
     ),
+    "PyTorch's copy_ between contiguous float16 and float32 does not look at memory that they share": (
+        "raises",
+        r"^RuntimeError \(copy_: unsupported operation: some elements .*\(float16 and float32 share memory\)$", "",
+    ),
+    "PyTorch's index_select copies slice by slice, and takes strides of dimensions of size 1 for an overlap": (
+        "does not raise", r"not RuntimeError \(unsupported operation: some elements of the input tensor",
+        r"lib\.index_select\(.*out=",
+    ),
     "PyTorch's masked_scatter_ stops in the middle of a source that is too short": (
         "values", r"\(after RuntimeError", r"masked_scatter_\(",
     ),
     "PyTorch writes elements that share memory one by one, and reads what it has written": (
         "values", r"\(elements share memory\)$",
-        r"\b(addmm|logical_not|cumsum|cumprod|index_add|index_put|scatter|put|eq|gt)\w*_\(",
+        r"\b(tril|triu|addmm|logical_not|cumsum|cumprod|index_add|index_put|scatter|put|eq|gt)\w*_\(",
     ),
     "PyTorch gives integers a history when they are set to, or compared with, a tensor that requires grad": (
         "requires_grad", r"False, not True \((u?int\d+|bool)\)", r"\] = |(index_put|masked_fill|fill|eq|gt)_\(",
+    ),
+    "PyTorch raises where a bool would get the history of a scattered source; here it gets none": (
+        "does not raise", r"not RuntimeError \(Autograd not support dtype: Bool\)$", r"_scatter\(",
+    ),
+    "PyTorch's gradient of cummax and cummin of a tensor without elements is the tensor itself": (
+        "requires_grad", r"False, not True \(\w+\) \(no elements\)$", r"autograd\.grad\(",
+    ),
+    "PyTorch does not compare the dtypes of matrices if their product has no elements": (
+        "raises", r"^RuntimeError \(expected m1 and m2 to have the same dtype, .*, not None \(\)$", r" @ |matmul\(",
     ),
     "a view that `.data =` gave another dtype: PyTorch's gradients have the wrong dtype, here the write is rejected": (
         "raises", r"^RuntimeError \(a view of dtype \w+ of a tensor of dtype", "",
     ),
     "PyTorch gives a leaf a gradient of the shape that it had before `.data =`": (
         "raises", r"^RuntimeError \(copy_: the shape .* cannot be broadcast to the shape", r"backward\(",
+    ),
+    "PyTorch gives a leaf a gradient of the shape that it had before `.data =`, which has as many elements": (
+        "grad shape", r"^\w+: (\(.*\)), not (?!\1 ).* \(of a tensor of shape \1\)$", r"backward\(",
+    ),
+    "PyTorch's .grad of a single number is the real part of a complex gradient, whose memory it keeps": (
+        "grad nbytes", r"^\w+: (4, not 8|8, not 16)$", r"backward\(",
     ),
     "PyTorch's .grad is the caller's gradient, seen through a view": ("grad storage", "", r"backward\("),
     "PyTorch's .grad is the caller's gradient, which a hook of the leaf has written": (

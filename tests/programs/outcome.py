@@ -129,7 +129,7 @@ def facts(lib: Any, x: Any, storages: dict[int, int], tensors: dict[str, Any]) -
         "nbytes": nbytes,
         "retains_grad": x.retains_grad,
         "is_conj": x.is_conj(),
-        "values": values(x) if fits(x, nbytes) else "outside of its storage",
+        "values": values(x, tensors) if fits(x, nbytes) else "outside of its storage",
         "grad": None,
     }
 
@@ -143,15 +143,35 @@ def answer(question: Callable[[], Any]) -> Any:
         return type(error).__name__ + own_fault
 
 
-def values(x: Any) -> Any:
+def values(x: Any, tensors: dict[str, Any]) -> Any:
     """The elements. Integers that are the bits of numbers, which may differ in the last place, are those numbers."""
     if getattr(x, "_is_zerotensor", bool)():  # PyTorch's zeros without memory
         return [0.0] * x.numel()
-    base = x._base
-    shows_bits = base is not None and kind(base) == "float" and kind(x) == "int"
-    if shows_bits and fits(base, base.untyped_storage().nbytes()):
-        return flat(base.detach().tolist())
+    if kind(x) == "int":
+        for numbers in (x._base, whole_of_storage(x, tensors)):
+            if (
+                numbers is not None
+                and kind(numbers) == "float"
+                and fits(numbers, numbers.untyped_storage().nbytes())
+            ):
+                return flat(numbers.detach().tolist())
     return flat(x.detach().tolist())
+
+
+def whole_of_storage(x: Any, tensors: dict[str, Any]) -> Any:
+    """The numbers that are all of the bytes of a tensor's storage, which `set_` gave it; None if there are none."""
+    storage = x.untyped_storage()
+    return next(
+        (
+            y
+            for y in tensors.values()
+            if kind(y) == "float"
+            and y.is_contiguous()
+            and y.numel() * y.element_size() == storage.nbytes()
+            and answer(y.untyped_storage().data_ptr) == answer(storage.data_ptr)
+        ),
+        None,
+    )
 
 
 def kind(x: Any) -> str:
@@ -186,10 +206,13 @@ def plain(value: Any) -> Any:
 
 def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
     """The first thing in which two runs of a program differ."""
+    before: dict[str, Facts] = {}
     for step, other in zip(steps, expected, strict=True):
         if (step.error is None) != (other.error is None):
             messages = [text.partition("\n")[0] for text in (step.message, other.message)]
             detail = f"{step.error} ({messages[0]}), not {other.error} ({messages[1]})"
+            if {"float16", "float32"} in dtypes_by_storage(step.tensors):
+                detail += " (float16 and float32 share memory)"
             return Difference("raises" if step.error else "does not raise", step.statement, detail)
         if step.error != other.error:
             detail = f"{step.error} ({step.message}), not {other.error} ({other.message})"
@@ -207,14 +230,38 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
                 )
                 if fact == "requires_grad":
                     after += f" ({ours['dtype']})"
-                if fact.endswith("stride") and only_where_one(ours, other.tensors[name], fact):
+                if fact == "grad shape":
+                    after += f" (of a tensor of shape {ours['shape']})"
+                if fact == "_version" and is_grad(name, before) and not is_grad(name, step.tensors):
+                    after += " (no longer .grad)"
+                if fact.endswith(("stride", "requires_grad")) and has_no_elements(ours, fact):
+                    after += " (no elements)"
+                elif fact.endswith("stride") and only_where_one(ours, other.tensors[name], fact):
                     after += " (where the size is 1)"
                 values = (value_of(all_facts, fact) for all_facts in (ours, other.tensors[name]))
                 detail = f"{name}: {', not '.join(map(str, values))}{after}"
                 return Difference(fact, step.statement, detail)
         if not near(step.seen, other.seen, tolerance):
             return Difference("seen", step.statement, f"{step.seen[-1:]}, not {other.seen[-1:]}")
+        before = step.tensors
     return None
+
+
+def is_grad(name: str, tensors: dict[str, Facts]) -> bool:
+    """Return True if it is the name of another tensor's .grad."""
+    return any(facts["grad"] is not None and facts["grad"][0] == name for facts in tensors.values())
+
+
+def dtypes_by_storage(tensors: dict[str, Facts]) -> list[set[str]]:
+    dtypes: dict[int, set[str]] = {}
+    for facts in tensors.values():
+        dtypes.setdefault(facts["storage"], set()).add(facts["dtype"])
+    return list(dtypes.values())
+
+
+def has_no_elements(facts: Facts, fact: str) -> bool:
+    """Return True if the tensor, or the gradient, that a fact is about has no elements."""
+    return 0 in value_of(facts, f"{fact.rpartition(' ')[0]} shape".strip())
 
 
 def only_where_one(ours: Facts, theirs: Facts, fact: str) -> bool:

@@ -1,7 +1,7 @@
 """Differences of a statement whose operands differ in the last place, or in the sign of a zero, already.
 
-A rounding error decides what `floor`, a comparison or a root at its branch cut gives, and `x.view(lib.int32)` shows
-it as it is. So a difference counts as that if the other library, given the same bits, computes the same values.
+A rounding error decides what `floor`, a comparison or a root at its branch cut gives, and how many numbers are
+unique, and `x.view(lib.int32)` shows it as it is. So a difference counts as that if the other library, given the same bits, computes the same values.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def follows_from_rounding(ours: Any, theirs: Any, text: str, difference: Differe
     seen = [plain(session.names["seen"]) for session in sessions]
     return (
         a.keys() == b.keys()
+        and all(a[name]["shape"] == b[name]["shape"] for name in a)
         and all(near(a[name]["values"], b[name]["values"], tolerance) for name in a)
         and near(*seen, tolerance)
     )

@@ -78,7 +78,7 @@ def known_reason(mode: str, text: str, result: Difference) -> str | None:
     with_grad = text.replace("with lib.no_grad():", "if True:")
     if mode == "trace" and with_grad != text and CHECKS[mode](with_grad) is None:
         return "PyTorch does not trace no_grad, and neither does the engine"
-    if mode == "pytorch" and result.fact in ("values", "seen", "grad values"):
+    if mode == "pytorch" and result.fact in ("shape", "values", "seen", "grad values"):
         torch = importlib.import_module("torch")
         if follows_from_rounding(engine, torch, text, result):
             return (

@@ -1253,10 +1253,82 @@ def _power(x):
 @pytest.mark.parametrize("function", [_shifted, _masked, _power])
 @pytest.mark.parametrize(
     ("sizes", "strides"),
-    [((1, 2, 3, 1), (12, 1, 2, 6)), ((3, 1), (1, 5)), ((2, 3), (1, 2)), ((2, 3), (0, 1)), ((4, 3), (2, 9))],
+    [
+        ((1, 2, 3, 1), (12, 1, 2, 6)),
+        ((3, 1), (1, 5)),
+        ((2, 3), (1, 2)),
+        ((2, 3), (0, 1)),
+        ((4, 3), (2, 9)),
+    ],
 )
 def test_fused_results_have_the_strides_of_eager_mode(function, sizes, strides):
     x = engine.ones(40).as_strided(sizes, strides)
     expected = function(x).stride()
     compiled = engine.jit.script(function)
     assert [compiled(x).stride() for _ in range(3)] == [expected] * 3
+
+
+def test_the_gradient_of_a_view_without_elements_is_row_major_zeros_without_history() -> None:
+    x = engine.ones(2, 2).t().requires_grad_()
+    (grad,) = engine.autograd.grad(x.as_strided((0, 2), (2, 1)).sum(), x)
+    assert grad.stride() == (2, 1)
+    leaf = engine.ones(0).requires_grad_()
+    view = leaf.view(0)
+    with engine.no_grad():
+        leaf.mul_(1)
+    (view * view).sum().backward(create_graph=True)
+    assert leaf.grad is not None
+    assert not leaf.grad.requires_grad
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_the_product_of_a_row_and_a_matrix_is_squeezed_in_place_and_no_view(
+    requires_grad: bool,
+) -> None:
+    row = engine.ones(3).requires_grad_(requires_grad)
+    product = row @ engine.ones(3, 2)
+    assert product._version == 1
+    assert product._base is None
+    assert (engine.ones(1, 3) @ engine.ones(3))._version == 0
+
+
+@pytest.mark.parametrize(
+    "limited",
+    [
+        lambda x: x.clamp(0, 2),
+        lambda x: x.clamp_min(0),
+        lambda x: x.clamp_max(2),
+        lambda x: x.maximum(engine.zeros(2)),
+        lambda x: x.minimum(engine.zeros(2)),
+    ],
+)
+def test_a_gradient_that_only_chooses_does_not_require_grad_by_its_choice(limited: Any) -> None:
+    x = engine.ones(2).requires_grad_()
+    (grad,) = engine.autograd.grad(limited(x).sum(), x, create_graph=True)
+    assert not grad.requires_grad
+
+
+def test_the_gradient_of_the_first_power_depends_on_its_base() -> None:
+    x = engine.ones(2).requires_grad_()
+    (grad,) = engine.autograd.grad(x.pow(1).sum(), x, create_graph=True)
+    (second,) = engine.autograd.grad(grad.sum(), x)
+    assert second.tolist() == [0, 0]
+
+
+def test_the_gradient_of_the_angle_of_real_numbers_has_their_strides() -> None:
+    x = engine.ones(3, 3).t().requires_grad_()
+    (grad,) = engine.autograd.grad(x.angle()[0], x, engine.ones(3))
+    assert grad.stride() == (1, 3)
+
+
+def test_as_strided_scatter_begins_where_its_copy_of_expanded_elements_does() -> None:
+    x = engine.arange(3).expand(2, 3)[:, 1]
+    assert x.as_strided_scatter(engine.tensor([5, 6]), (2,), (1,)).tolist() == [5, 6]
+
+
+@pytest.mark.parametrize("running", [engine.Tensor.cummax, engine.Tensor.cummin])
+def test_gradients_of_running_extremes_of_no_elements_need_no_dimension(running: Any) -> None:
+    x = engine.zeros(0).requires_grad_()
+    running(x, 2).values.sum().backward()
+    assert x.grad is not None
+    assert x.grad.shape == (0,)

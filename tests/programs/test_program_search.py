@@ -131,6 +131,17 @@ def test_bits_differ_where_numbers_do(number: float, other_number: float, expect
     assert follows_from_rounding(ours, other, statement, result) is expected
 
 
+def test_integers_on_the_storage_of_numbers_are_these_numbers() -> None:
+    text = (
+        "x = lib.full((2,), -0.0)\ny = lib.zeros(1, dtype=lib.int32)\ny.set_(x.untyped_storage())\n"
+    )
+    other = text.replace("-0.0", "0.0")
+    assert difference(run(engine, text), run(engine, other)) is None
+    changed = difference(run(engine, text + "x.add_(1)\n"), run(engine, text + "x.add_(2)\n"))
+    assert changed is not None
+    assert changed.fact == "values"
+
+
 @pytest.mark.parametrize(("byte", "expected"), [(1, False), (128, True)])
 def test_bytes_of_other_tensors_are_no_bools(byte: int, expected: bool) -> None:
     text = f"x = lib.tensor([{byte}], dtype=lib.uint8).view(lib.bool)\ny = x + x\n"
@@ -184,6 +195,30 @@ def test_one_tensor_has_one_name() -> None:
     text = "x = lib.ones(2)\nlib.sum(x, 0, out=lib.broadcast_tensors(x, x)[0])\n"
     result = Difference("shape", "lib.sum(x, 0, out=lib.broadcast_tensors(x, x)[0])", "")
     assert with_one_name(engine, text, result).statement == "lib.sum(x, 0, out=x)"
+
+
+def test_out_that_is_an_operand_through_another_operator_has_its_name() -> None:
+    text = "x = lib.ones(2, 2)\nlib.mean(x, 0, out=lib.atleast_2d(x))\n"
+    result = Difference("shape", "lib.mean(x, 0, out=lib.atleast_2d(x))", "")
+    assert with_one_name(engine, text, result).statement == "lib.mean(x, 0, out=x)"
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "note"),
+    [
+        ("y.add_(1)", "y.add_(1).add_(0)", "(no longer .grad)"),
+        ("z = x[:0]", "z = x.as_strided((0, 2), (1, 1))", "(no elements)"),
+        ("z = x[:1]", "z = x.as_strided((1, 2), (7, 1))", "(where the size is 1)"),
+        ("z = lib.ones(0)", "z = lib.ones(0).requires_grad_()", "(no elements)"),
+        ("x.view(3)", "x", "(float16 and float32 share memory)"),
+    ],
+)
+def test_a_difference_says_what_a_reason_may_ask(text: str, other: str, note: str) -> None:
+    before = "x = lib.ones(2, 2)\ny = lib.ones(2, 2)\nx.grad = y\nh = lib.ones(2).half()\n"
+    before += "h.set_(x.untyped_storage())\n"
+    result = difference(*(run(engine, f"{before}{part}\nx.grad = None") for part in (text, other)))
+    assert result is not None
+    assert result.detail.endswith(note)
 
 
 def test_statements_are_what_python_reads() -> None:

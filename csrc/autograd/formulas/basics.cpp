@@ -48,7 +48,6 @@ Tensor pow_backward_self(const Tensor& grad, const Operand& self, const Operand&
   if (exponent.is_number()) {
     const Scalar n = exponent.number;
     if (!n.is_complex() && n.to_double() == 0) return zero_gradient(grad);
-    if (!n.is_complex() && n.to_double() == 1) return grad;
     if (!n.is_complex() && n.to_double() == 2) return grad * conj(ops::mul(self, n));
     const Scalar less = n.is_complex() ? Scalar(Complex128(n.to_complex().re - 1, n.imag()))
                         : n.is_float() ? Scalar(n.to_double() - 1)

@@ -2,12 +2,13 @@
 
 #include "autograd/formulas/basics.h"
 #include "generated/ops/comparison.h"
+#include "generated/ops/creation.h"
 
 namespace uh::autograd {
 
 // A change of the angle moves z along iz.
 Tensor angle_backward(const Tensor& grad, const Tensor& self) {
-  if (!is_complex(self.dtype())) return zero_gradient(grad);
+  if (!is_complex(self.dtype())) return ops::zeros_like(self);
   const Tensor re = ops::real_view(self), im = ops::imag_view(self);
   const Tensor turned = self * Scalar(Complex128(0, 1)) * (grad / (re * re + im * im));
   return ops::where(ops::eq(self, Scalar(0)), Scalar(0), turned);

@@ -13,5 +13,7 @@ Tensor exclusive_cumprod(const Tensor& self, int64_t dim);
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim);
 Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result,
                              int64_t dim);
+Tensor running_extreme_backward(const Tensor& grad, const Tensor& self, int64_t dim,
+                                const Tensor& indices);
 
 }  // namespace uh::autograd

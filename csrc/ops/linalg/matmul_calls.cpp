@@ -16,7 +16,11 @@ Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
   if (da == 1 && db == 1) return ops::dot(self, other);
   if (da == 2 && db == 1) return ops::mv(self, other);
   if (da == 2 && db == 2) return ops::mm(self, other);
-  if (da == 1 && db == 2) return ops::squeeze(ops::mm(ops::unsqueeze(self, 0), other), Dims{0});
+  if (da == 1 && db == 2) {  // squeezed in place: its base is not kept
+    Tensor row = ops::mm(ops::unsqueeze(self, 0), other);
+    ops::squeeze_(row, Dims{0});
+    return row;
+  }
   if (da >= 3 && db <= 2) {  // one product of matrices: all leading dimensions become rows
     Dims rows{-1, self.size(da - 1)};
     if (self.numel() == 0) rows[0] = numel_of(IntSpan(self.sizes()).first(self.sizes().size() - 1));

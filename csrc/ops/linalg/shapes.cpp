@@ -62,7 +62,10 @@ Tensor matmul(const Tensor& self, const Tensor& other) {
   Dims sizes = broadcast_shapes(matrix_batch(self), matrix_batch(other));
   if (da > 1) sizes.push_back(m);
   if (db > 1) sizes.push_back(n);
-  return empty(sizes, self.dtype(), self.device());
+  Tensor result = empty(sizes, self.dtype(), self.device());
+  // PyTorch squeezes the product of a row in place, so its version is 1; see matmul_calls.
+  if (da == 1 && db == 2) result.impl()->bump_version(current_call());
+  return result;
 }
 
 }  // namespace uh::shapes

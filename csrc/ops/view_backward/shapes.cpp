@@ -11,7 +11,7 @@ Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Di
         "as_strided_backward: sizes and strides must have the same length");
   check(grad.sizes() == size, "as_strided_backward: the gradient has sizes ", grad.sizes(),
         ", the view ", size);
-  if (checked_numel(input_sizes, "as_strided_backward") == 0)
+  if (checked_numel(input_sizes, "as_strided_backward") == 0 || numel_of(size) == 0)
     return empty(input_sizes, grad.dtype(), grad.device());
   const int64_t base = std::min(input_offset, offset);
   constexpr int64_t kMost = int64_t{1} << 44;

@@ -62,8 +62,7 @@ Tensor as_strided_scatter(KeySet, const Tensor& self, const Tensor& src, const D
         "as_strided_scatter: the elements of self share memory: sizes ", self.sizes(), ", strides ",
         self.strides());
   const Tensor out = copied_with_storage(self);
-  replace(ops::as_strided(out, size, stride, storage_offset.value_or(self.offset())), src,
-          "as_strided_scatter");
+  replace(ops::as_strided(out, size, stride, storage_offset), src, "as_strided_scatter");
   return out;
 }
 
