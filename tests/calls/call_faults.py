@@ -26,11 +26,13 @@ FAULTS = tuple(
         (
             "the type of an argument",
             "TypeError|AttributeError",
-            r"(?<!as indices )must be (?!greater)[\w.\s,]+?, (not|got|but got|but found)|invalid combination of arguments"
+            r"(?<!as indices )must be (?!greater)[\w.\s,]+?, (not|got|but got|but found)"
+            r"|invalid combination of arguments"
             r"|has no attribute"
             r"|unexpected keyword argument|missing \d+ required|missing required|takes .* positional arguments?"
             r"|takes no keyword|expected a (function|dtype)|expected ints|cannot be called with|multiple values for"
-            r"|(?<!as indices )must be (tuple|sequence|Tensor|a number|int|bool|float|str)|expected Tensor as element|has no len\(\)"
+            r"|(?<!as indices )must be (tuple|sequence|Tensor|a number|int|bool|float|str)"
+            r"|expected Tensor as element|has no len\(\)"
             r"|unhashable type|failed to unpack|not subscriptable|not iterable|must be tensors"
             r"|data must be a sequence"
             r"|expected a sequence of length|invalid data type|expected a name such as"
@@ -91,7 +93,8 @@ FAULTS = tuple(
         (
             "an in-place write where gradients are recorded",
             "RuntimeError",
-            r"leaf Variable|is a view and its base or another view|requires? grad|support automatic differentiation|does not have a grad_fn",
+            r"leaf Variable|is a view and its base or another view|requires? grad"
+            r"|support automatic differentiation|does not have a grad_fn",
         ),
         (
             "memory that is shared",

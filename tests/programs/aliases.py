@@ -22,9 +22,8 @@ class _WithOneName(ast.NodeTransformer):
         return ast.Name(name, node.ctx)
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
-        if node.arg == "out" and isinstance(
-            node.value, (ast.Call, ast.Subscript)
-        ):  # of what may return it
+        # The result of what may return its operand.
+        if node.arg == "out" and isinstance(node.value, (ast.Call, ast.Subscript)):
             name = self.names.get(id(self.session.value(ast.unparse(node.value))))
             if name:
                 node.value = ast.Name(name, ast.Load())

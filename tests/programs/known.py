@@ -58,7 +58,8 @@ KNOWN = {
         "shape|does not raise|error class", "", r"lib\.(sum|mean|prod|amax|matmul)\((\w+)\b.*out=\2\b",
     ),
     "PyTorch resizes out= before it looks at the dimensions of an operand that is the same tensor": (
-        "does not raise", r"not (IndexError \(Dimension out of range|RuntimeError \((1D tensors expected|mat2 must be))",
+        "does not raise",
+        r"not (IndexError \(Dimension out of range|RuntimeError \((1D tensors expected|mat2 must be))",
         r"lib\.(sum|mean|prod|amax|matmul)\(.*out=",
     ),
     "PyTorch does not notice operands with gaps in the written memory, and reads what it has written": (

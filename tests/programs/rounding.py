@@ -1,7 +1,8 @@
 """Differences of a statement whose operands differ in the last place, or in the sign of a zero, already.
 
 A rounding error decides what `floor`, a comparison or a root at its branch cut gives, and how many numbers are
-unique, and `x.view(lib.int32)` shows it as it is. So a difference counts as that if the other library, given the same bits, computes the same values.
+unique, and `x.view(lib.int32)` shows it as it is. So a difference counts as that if the other library, given the same
+bits, computes the same values.
 """
 
 from __future__ import annotations
