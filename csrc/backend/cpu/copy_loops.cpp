@@ -53,31 +53,6 @@ void cast(void* dst_, const void* src_, int64_t n) {
   }
 }
 
-#if !defined(__F16C__)
-inline float half_to_float(uint16_t h) {
-  const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
-  const uint32_t remainder = h & 0x7fffu;
-  // Shifts exponent and mantissa into place, then lets the FPU rescale: 2^112 undoes the bias.
-  const float scaled = std::bit_cast<float>(remainder << 13) * 0x1p112f;
-  const uint32_t special =
-      remainder >= 0x7c00u ? 0x7f800000u | (remainder << 13) : std::bit_cast<uint32_t>(scaled);
-  return std::bit_cast<float>(sign | special);
-}
-
-inline uint16_t float_to_half(float value) {
-  const uint32_t x = std::bit_cast<uint32_t>(value);
-  const uint32_t sign = (x >> 16) & 0x8000u;
-  const uint32_t magnitude = x & 0x7fffffffu;
-  const uint32_t odd = (magnitude >> 13) & 1u;
-  const float shifted = std::bit_cast<float>(magnitude) + 0.5f;  // rounds subnormals
-  const uint32_t small = std::bit_cast<uint32_t>(shifted) - 0x3f000000u;
-  const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + odd) >> 13;
-  const uint32_t finite = magnitude < 0x38800000u ? small : normal;
-  const uint32_t large = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
-  return static_cast<uint16_t>(sign | (magnitude >= 0x477ff000u ? large : finite));
-}
-#endif
-
 void float_from_half(void* dst_, const void* src_, int64_t n) {
   auto* __restrict dst = static_cast<float*>(dst_);
   const auto* __restrict src = static_cast<const uint16_t*>(src_);
@@ -95,7 +70,7 @@ void float_from_half(void* dst_, const void* src_, int64_t n) {
   }
   for (; i < n; ++i) dst[i] = _cvtsh_ss(src[i]);
 #else
-  for (int64_t i = 0; i < n; ++i) dst[i] = half_to_float(src[i]);
+  for (int64_t i = 0; i < n; ++i) dst[i] = Half::decode(src[i]);
 #endif
 }
 
@@ -116,7 +91,7 @@ void half_from_float(void* dst_, const void* src_, int64_t n) {
   }
   for (; i < n; ++i) dst[i] = _cvtss_sh(src[i], 0);
 #else
-  for (int64_t i = 0; i < n; ++i) dst[i] = float_to_half(src[i]);
+  for (int64_t i = 0; i < n; ++i) dst[i] = Half::encode(src[i]);
 #endif
 }
 

@@ -77,11 +77,16 @@ Tensor without_repeats(const Tensor& dense) {
     using T = decltype(zero);
     const T* const x = dense.data_as<T>();
     T* const to = room.data_as<T>();
+    // No element is read again after a store, which the compiler must take for a change of it.
+    T element = n > 0 ? x[0] : T{};
     int64_t stored = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      to[stored] = x[i];
-      stored += i + 1 == n || x[i] != x[i + 1];
+    for (int64_t i = 1; i < n; ++i) {
+      const T next = x[i];
+      to[stored] = element;
+      stored += element != next;
+      element = next;
     }
+    if (n > 0) to[stored++] = element;
     return stored;
   });
   const Tensor out = alias(room, Layout{{count}, {1}, 0});
