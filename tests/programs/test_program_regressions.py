@@ -1332,3 +1332,9 @@ def test_gradients_of_running_extremes_of_no_elements_need_no_dimension(running:
     running(x, 2).values.sum().backward()
     assert x.grad is not None
     assert x.grad.shape == (0,)
+
+
+def test_kron_whose_sizes_overflow_raises() -> None:
+    x = engine.empty(2**51, device="meta")
+    with pytest.raises(RuntimeError, match="kron"):
+        engine.kron(x, x)

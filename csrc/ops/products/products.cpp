@@ -145,7 +145,8 @@ Tensor kron(KeySet, const Tensor& self, const Tensor& other) {
     if (d >= skip_left) left[2 * d] = self.sizes()[d - skip_left];
     if (d >= skip_right) right[2 * d + 1] = other.sizes()[d - skip_right];
   }
-  for (size_t d = 0; d < rank; ++d) sizes[d] = left[2 * d] * right[2 * d + 1];  // no overflow
+  for (size_t d = 0; d < rank; ++d)
+    sizes[d] = checked_numel(Dims{left[2 * d], right[2 * d + 1]}, "kron");
   const Tensor a = ops::reshape(self, left), b = ops::reshape(other, right);
   constexpr int64_t kShort = 64;  // elements of a row
   const bool has_short_rows = rank > 0 && right.back() > 1 && right.back() < kShort;
