@@ -829,7 +829,7 @@ def by_calls() -> Iterator[Workload]:
         ("integers", INTEGER_CALLS, ("uint8", "int16", "int64"), (ROWS, COLUMNS)),
         ("statistics", STATISTICS_CALLS, ("float32", "float64"), (ROWS, COLUMNS)),
         ("movement", MOVEMENT_CALLS, ("float32", "complex64", "int16"), (ROWS, COLUMNS)),
-        ("writing", WRITING_CALLS, ("float32", "float64"), (ROWS, COLUMNS)),
+        ("writing", WRITING_CALLS, ("float32", "float64", "float16"), (ROWS, COLUMNS)),
         ("more products", PRODUCT_CALLS, ("float32", "float64"), (ROWS, COLUMNS)),
         ("transforms", TRANSFORM_CALLS, ("float32", "float64"), (ROWS, COLUMNS)),
     ]

@@ -68,7 +68,7 @@ class ViewNode final : public Node {
   }
 
  private:
-  // Zeros that no element was written into are as_strided's: row-major and without history.
+  // Without elements to place the gradient is as_strided's: row-major zeros without history.
   bool is_placed() const {
     return is_non_overlapping(view_) && numel_of(view_.sizes) != 0 && numel_of(base_.sizes) != 0;
   }

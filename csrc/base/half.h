@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-// Where the machine has no instruction for it, the compiler's _Float16 calls a slow function.
+// The conversions are instructions; without them the compiler's _Float16 calls a slow function.
 #if defined(__FLT16_MAX__) && (defined(__F16C__) || defined(__aarch64__))
 #define UH_HALF_CONVERSIONS
 #endif

@@ -107,14 +107,11 @@ Layout read_layout(const Tensor& operand, DType read) {
 
 Dims result_strides(std::span<const Input> inputs, const Dims& shape, const ReadDTypes& read,
                     ResultStrides rule) {
-  if (rule == ResultStrides::kRowMajor) return contiguous_strides(shape);
-  if (rule == ResultStrides::kOperand) return strides_like(inputs[0].tensor.impl()->layout());
   std::array<Layout, 3> layouts;
   size_t n = 0;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i].is_number()) layouts[n++] = read_layout(inputs[i].tensor, read[i]);
-  const bool with_number = n < inputs.size() && rule != ResultStrides::kTensors;
-  return result_strides(shape, std::span(layouts).first(n), with_number);
+  return result_strides(rule, shape, std::span(layouts).first(n), n < inputs.size());
 }
 
 Tensor allocate(std::span<const Input> inputs, const Dims& shape, const ReadDTypes& read,

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "tensor/result_strides.h"
 #include "tensor/tensor.h"
 
 namespace uh {
@@ -53,10 +54,6 @@ using LoopRow = std::array<LoopFn, kDTypeCount>;  // null for dtypes without a l
 struct PointwiseOp;
 using Check = void (*)(const PointwiseOp& op, std::span<const Input> inputs, const Params& params,
                        DType dtype);
-
-// Strides of a new result: the loop's over all operands, the loop's over the tensors among them,
-// the first operand's (empty_like), or row-major.
-enum class ResultStrides : int8_t { kLoop, kTensors, kOperand, kRowMajor };
 
 struct PointwiseOp {
   const char* name;

@@ -6,6 +6,7 @@
 #include "tensor/dense.h"
 #include "tensor/memory_format.h"
 #include "tensor/stride_order.h"
+#include "tensor/tensor.h"
 
 namespace uh {
 namespace {
@@ -30,8 +31,11 @@ std::optional<Dims> common_strides(const Dims& sizes, std::span<const Layout> op
 
 }  // namespace
 
-Dims result_strides(const Dims& sizes, std::span<const Layout> operands, bool with_number) {
-  if (!with_number) {
+Dims result_strides(ResultStrides rule, const Dims& sizes, std::span<const Layout> operands,
+                    bool with_number) {
+  if (rule == ResultStrides::kRowMajor) return contiguous_strides(sizes);
+  if (rule == ResultStrides::kOperand) return strides_like(operands[0]);
+  if (!with_number || rule == ResultStrides::kTensors) {
     if (std::optional<Dims> strides = common_strides(sizes, operands)) return *strides;
   }
   struct Expanded {

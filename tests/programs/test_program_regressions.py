@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import engine
@@ -1229,7 +1230,7 @@ def test_an_out_whose_elements_share_memory_is_refused_before_it_is_resized(
 
 
 @pytest.mark.parametrize("base", [2.0, 1])
-def test_a_power_of_a_number_is_row_major(base):
+def test_a_power_of_a_number_is_row_major(base: float) -> None:
     x = engine.arange(6.0).view(2, 3).t()
     assert engine.pow(base, x).stride() == (2, 1)
     assert (x**2).stride() == (1, 3)
@@ -1238,15 +1239,15 @@ def test_a_power_of_a_number_is_row_major(base):
     assert engine.pow(x, 2.0, out=engine.empty(0)).stride() == (1, 3)
 
 
-def _shifted(x):
+def _shifted(x: engine.Tensor) -> engine.Tensor:
     return (x + 2.5).exp()
 
 
-def _masked(x):
+def _masked(x: engine.Tensor) -> engine.Tensor:
     return x.masked_fill(x > 0, 1.0).exp()
 
 
-def _power(x):
+def _power(x: engine.Tensor) -> engine.Tensor:
     return (2.0**x).neg()
 
 
@@ -1261,7 +1262,9 @@ def _power(x):
         ((4, 3), (2, 9)),
     ],
 )
-def test_fused_results_have_the_strides_of_eager_mode(function, sizes, strides):
+def test_fused_results_have_the_strides_of_eager_mode(
+    function: Any, sizes: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
     x = engine.ones(40).as_strided(sizes, strides)
     expected = function(x).stride()
     compiled = engine.jit.script(function)
@@ -1338,3 +1341,13 @@ def test_kron_whose_sizes_overflow_raises() -> None:
     x = engine.empty(2**51, device="meta")
     with pytest.raises(RuntimeError, match="kron"):
         engine.kron(x, x)
+
+
+def test_every_float16_converts_to_a_number_and_back() -> None:
+    numbers = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    assert np.array_equal(engine.from_numpy(numbers).tolist(), numbers.tolist(), equal_nan=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        between = numbers.astype(np.float32)[:, None] * np.float32([1, 1.0004, 1.0005, 1e-3])
+        expected = between.astype(np.float16)
+    converted = engine.tensor(between.tolist(), dtype=engine.float16).numpy()
+    assert np.array_equal(converted, expected, equal_nan=True)

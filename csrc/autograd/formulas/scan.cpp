@@ -66,7 +66,7 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
   return from_end(ops::gt(grad, Scalar(0))) - from_end(ops::lt(grad, Scalar(0)));
 }
 
-// A tensor without elements has no dimension that `dim` would have to be: see running_extreme.
+// `dim` need not be a dimension of a tensor without elements: see running_extreme.
 Tensor running_extreme_backward(const Tensor& grad, const Tensor& self, int64_t dim,
                                 const Tensor& indices) {
   return self.numel() == 0 ? ops::zeros_like(self) : gather_backward(grad, self, dim, indices);

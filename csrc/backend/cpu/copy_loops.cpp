@@ -1,6 +1,5 @@
 #include "backend/cpu/copy_loops.h"
 
-#include <bit>
 #include <cstring>
 #include <type_traits>
 

@@ -16,13 +16,6 @@ Layout read_layout(const FusedKernel& program, const Step& step, size_t k, const
   return {operand.sizes, strides_like(operand), 0};
 }
 
-Dims strides_of(const Step& step, const Dims& sizes, std::span<const Layout> operands) {
-  if (step.strides == ResultStrides::kRowMajor) return contiguous_strides(sizes);
-  if (step.strides == ResultStrides::kOperand) return strides_like(operands[0]);
-  const bool with_number = operands.size() < step.arity && step.strides != ResultStrides::kTensors;
-  return result_strides(sizes, operands, with_number);
-}
-
 }  // namespace
 
 std::vector<Layout> layouts(const FusedKernel& program, std::span<const Tensor> inputs) {
@@ -40,7 +33,8 @@ std::vector<Layout> layouts(const FusedKernel& program, std::span<const Tensor> 
       sizes = n == 0 ? operand.sizes : broadcast_shapes(sizes, operand.sizes);
       operands[n++] = read_layout(program, step, k, operand);
     }
-    Dims strides = strides_of(step, sizes, std::span(operands).first(n));
+    Dims strides =
+        result_strides(step.strides, sizes, std::span(operands).first(n), n < step.arity);
     result[static_cast<size_t>(step.result)] = {std::move(sizes), std::move(strides), 0};
   }
   return result;

@@ -33,8 +33,7 @@ bool all_alike(std::span<const Tensor> inputs) {
   const TensorImpl& first = *inputs[0].impl();
   if (first.numel() == 0) return false;
   return std::ranges::all_of(inputs, [&](const Tensor& t) {
-    return t.is_contiguous() && t.sizes() == first.sizes() &&
-           has_row_major_strides(t.impl()->layout());
+    return t.sizes() == first.sizes() && has_row_major_strides(t.impl()->layout());
   });
 }
 

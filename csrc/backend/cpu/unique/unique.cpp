@@ -77,7 +77,7 @@ Tensor without_repeats(const Tensor& dense) {
     using T = decltype(zero);
     const T* const x = dense.data_as<T>();
     T* const to = room.data_as<T>();
-    // No element is read again after a store, which the compiler must take for a change of it.
+    // Each element is loaded once: after a store the compiler would load it again.
     T element = n > 0 ? x[0] : T{};
     int64_t stored = 0;
     for (int64_t i = 1; i < n; ++i) {
