@@ -53,15 +53,15 @@ struct Half {
 struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
-  explicit BFloat16(float value) : bits(encode(value)) {}
-  operator float() const { return decode(bits); }
+  [[gnu::always_inline]] explicit BFloat16(float value) : bits(encode(value)) {}
+  [[gnu::always_inline]] operator float() const { return decode(bits); }
 
-  static uint16_t encode(float value) {
+  [[gnu::always_inline]] static uint16_t encode(float value) {
     const uint32_t x = std::bit_cast<uint32_t>(value);
     if ((x & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;
     return static_cast<uint16_t>((x + 0x7fffu + ((x >> 16) & 1u)) >> 16);
   }
-  static float decode(uint16_t b) { return std::bit_cast<float>(static_cast<uint32_t>(b) << 16); }
+  [[gnu::always_inline]] static float decode(uint16_t b) { return std::bit_cast<float>(static_cast<uint32_t>(b) << 16); }
 };
 
 }  // namespace uh

@@ -52,15 +52,23 @@ void cast(void* dst_, const void* src_, int64_t n) {
   }
 }
 
+#if defined(__AVX512F__)
+constexpr __mmask16 kAll = 0xffff;  // g++ 12 warns of an undefined register in unmasked conversions
+#endif
+
 void float_from_half(void* dst_, const void* src_, int64_t n) {
   auto* __restrict dst = static_cast<float*>(dst_);
   const auto* __restrict src = static_cast<const uint16_t*>(src_);
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-  for (int64_t i = 0; i < n; i += 16) {
-    const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);
-    _mm512_mask_storeu_ps(dst + i, mask,
-                          _mm512_maskz_cvtph_ps(mask, _mm256_maskz_loadu_epi16(mask, src + i)));
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    _mm512_storeu_ps(
+        dst + i,
+        _mm512_maskz_cvtph_ps(kAll, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + i))));
   }
+  const auto mask = static_cast<__mmask16>((1u << (n - i)) - 1);
+  _mm512_mask_storeu_ps(dst + i, mask,
+                        _mm512_maskz_cvtph_ps(mask, _mm256_maskz_loadu_epi16(mask, src + i)));
 #elif defined(__F16C__)
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -77,11 +85,14 @@ void half_from_float(void* dst_, const void* src_, int64_t n) {
   auto* __restrict dst = static_cast<uint16_t*>(dst_);
   const auto* __restrict src = static_cast<const float*>(src_);
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-  for (int64_t i = 0; i < n; i += 16) {
-    const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);
-    _mm256_mask_storeu_epi16(dst + i, mask,
-                             _mm512_maskz_cvtps_ph(mask, _mm512_maskz_loadu_ps(mask, src + i), 0));
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + i),
+                        _mm512_maskz_cvtps_ph(kAll, _mm512_loadu_ps(src + i), 0));
   }
+  const auto mask = static_cast<__mmask16>((1u << (n - i)) - 1);
+  _mm256_mask_storeu_epi16(dst + i, mask,
+                           _mm512_maskz_cvtps_ph(mask, _mm512_maskz_loadu_ps(mask, src + i), 0));
 #elif defined(__F16C__)
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {

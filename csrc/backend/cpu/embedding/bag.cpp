@@ -40,29 +40,52 @@ void check_call(const Tensor& weight, const Tensor& indices, const Tensor& offse
         ", got ", scales.sizes());
 }
 
-// Reduces one bag in the accumulator's type; returns the number of rows. `from` (max only) gets the
-// row of each maximum.
-template <class T, class W>
-int64_t reduce_bag(const T* weight, const Bags& bags, int64_t bag, int64_t width, int64_t mode,
-                   const T* scale, int64_t padding, W* sum, int64_t* from) {
+// Reads rows of a table as numbers of type W, in which bags are reduced.
+template <class W>
+class RowReader {
+ public:
+  explicit RowReader(const Tensor& table)
+      : table_(table.data()), width_(table.size(1)), row_bytes_(width_ * itemsize(table.dtype())) {
+    if (table.dtype() == dtype_of<W>::value) return;
+    widen_ =
+        copy_loops().cast[static_cast<int>(dtype_of<W>::value)][static_cast<int>(table.dtype())];
+    row_.resize(static_cast<size_t>(width_));
+  }
+  // The numbers stay valid until the next call.
+  const W* row(int64_t number) {
+    const std::byte* const start = table_ + number * row_bytes_;
+    if (!widen_) return reinterpret_cast<const W*>(start);
+    widen_(row_.data(), start, width_);
+    return row_.data();
+  }
+
+ private:
+  const std::byte* table_;
+  int64_t width_, row_bytes_;
+  CopyLoops::Cast widen_ = nullptr;
+  std::vector<W> row_;
+};
+
+// Reduces one bag; returns the number of rows. `from` (max only) gets the row of each maximum.
+template <class W>
+int64_t reduce_bag(RowReader<W>& table, const Bags& bags, int64_t bag, int64_t width, int64_t mode,
+                   const W* scale, int64_t padding, W* sum, int64_t* from) {
   int64_t counted = 0;
   std::fill(sum, sum + width, W(0));
   for (int64_t i = bags.begin(bag); i < bags.end(bag); ++i) {
     const int64_t r = bags.rows.data_as<int64_t>()[i];
     if (r == padding) continue;
-    const T* row = weight + r * width;
+    const W* const row = table.row(r);
     if (mode == kMax) {
       for (int64_t j = 0; j < width; ++j) {
-        const W x = static_cast<W>(row[j]);
-        if (counted > 0 && !(x > sum[j])) continue;
-        sum[j] = x;
+        if (counted > 0 && !(row[j] > sum[j])) continue;
+        sum[j] = row[j];
         from[j] = r;
       }
     } else if (scale) {
-      for (int64_t j = 0; j < width; ++j)
-        sum[j] += static_cast<W>(row[j]) * static_cast<W>(scale[i]);
+      for (int64_t j = 0; j < width; ++j) sum[j] += row[j] * scale[i];
     } else {
-      for (int64_t j = 0; j < width; ++j) sum[j] += static_cast<W>(row[j]);
+      for (int64_t j = 0; j < width; ++j) sum[j] += row[j];
     }
     ++counted;
   }
@@ -101,32 +124,34 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
   }
   check_rows(bags.rows, weight, "embedding_bag");
   const int64_t padding = padding_idx < -1 ? padding_idx + weight.size(0) : padding_idx;
-  const Tensor table = as_contiguous(weight);
-  const Tensor scales = per_sample_weights ? as_contiguous(per_sample_weights) : Tensor();
   fill_elements(from, ElementBytes{});
-  visit(weight.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (!std::is_integral_v<T>) {  // checked: the dtype is a floating one
-      using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
-      const int64_t each = std::max<int64_t>(1, indices.numel() / std::max<int64_t>(count, 1));
-      parallel_for(0, count, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, each * width)),
-                   [&](int64_t lo, int64_t hi) {
-                     std::vector<W> sum(static_cast<size_t>(width));
-                     for (int64_t b = lo; b < hi; ++b) {
-                       int64_t* origin =
-                           mode == kMax ? from.data_as<int64_t>() + b * width : nullptr;
-                       sizes.data_as<int64_t>()[b] = reduce_bag(
-                           table.data_as<T>(), bags, b, width, mode,
-                           scales ? scales.data_as<T>() : nullptr, padding, sum.data(), origin);
-                       T* to = out.data_as<T>() + b * width;
-                       for (int64_t j = 0; j < width; ++j)
-                         to[j] = static_cast<T>(sum[static_cast<size_t>(j)]);
-                       for (int64_t i = bags.begin(b); i < bags.end(b); ++i)
-                         bag_of.data_as<int64_t>()[i] = b;
-                     }
-                   });
-    }
-  });
+  const auto reduce = [&](auto zero) {
+    using W = decltype(zero);
+    const DType dtype = weight.dtype();
+    const CopyLoops::Cast narrow =
+        copy_loops().cast[static_cast<int>(dtype)][static_cast<int>(dtype_of<W>::value)];
+    const Tensor table = as_contiguous(weight);
+    const Tensor scales =
+        per_sample_weights ? as_contiguous(per_sample_weights, dtype_of<W>::value) : Tensor();
+    const int64_t each = std::max<int64_t>(1, indices.numel() / std::max<int64_t>(count, 1));
+    const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, each * width));
+    parallel_for(0, count, grain, [&](int64_t lo, int64_t hi) {
+      RowReader<W> rows(table);
+      std::vector<W> sum(static_cast<size_t>(width));
+      for (int64_t b = lo; b < hi; ++b) {
+        int64_t* origin = mode == kMax ? from.data_as<int64_t>() + b * width : nullptr;
+        sizes.data_as<int64_t>()[b] =
+            reduce_bag(rows, bags, b, width, mode, scales ? scales.data_as<W>() : nullptr, padding,
+                       sum.data(), origin);
+        narrow(out.data() + b * width * itemsize(dtype), sum.data(), width);
+        for (int64_t i = bags.begin(b); i < bags.end(b); ++i) bag_of.data_as<int64_t>()[i] = b;
+      }
+    });
+  };
+  if (weight.dtype() == DType::kFloat64)
+    reduce(double{});
+  else
+    reduce(float{});
   for (const Tensor* result : {&out, &bag_of, &sizes, &from}) record_write(*result);
   return {out, bag_of, sizes, from};
 }

@@ -3,54 +3,10 @@
 #include <limits>
 
 #include "backend/cpu/copy/elements.h"
+#include "backend/cpu/scatter_loops.h"
 
 namespace uh {
 namespace {
-
-struct Bytes16 {
-  uint64_t low, high;
-};
-
-// Calls combine(element of the table, element of the dense side) for each position.
-template <class T, class F>
-void for_places(T* table, const IndexWalk& walk, const T* dense, const F& combine) {
-  for_written_rows(walk, [&](const IndexRow& row, int64_t from, int64_t to, int64_t from_step,
-                             int64_t to_step) {
-    const T* x = dense + from;
-    T* target = table + to;
-    if (row.index_step == 0) {  // one slice: a plain loop
-      target += *row.index * row.along;
-      if (from_step == 1 && to_step == 1) {
-        for (int64_t j = 0; j < row.n; ++j) combine(target[j], x[j]);
-      } else {
-        for (int64_t j = 0; j < row.n; ++j) combine(target[j * to_step], x[j * from_step]);
-      }
-      return;
-    }
-    if (row.index_step == 1 && row.along == 1 && to_step == 0) {
-      for (int64_t j = 0; j < row.n; ++j) combine(target[row.index[j]], x[j * from_step]);
-      return;
-    }
-    for (int64_t j = 0; j < row.n; ++j)
-      combine(target[j * to_step + row.index[j * row.index_step] * row.along], x[j * from_step]);
-  });
-}
-
-template <class T>
-using Wide = std::conditional_t<
-    std::is_same_v<T, bool>, uint8_t,
-    std::conditional_t<
-        std::is_integral_v<T>, uint64_t,
-        std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>>>;
-
-template <class T>
-T larger(T a, T b) {
-  return b > a || b != b ? b : a;
-}
-template <class T>
-T smaller(T a, T b) {
-  return b < a || b != b ? b : a;
-}
 
 // Returns the identity of an operation.
 Scalar neutral(DType dtype, Fused op) {
@@ -74,66 +30,38 @@ Scalar neutral(DType dtype, Fused op) {
 }  // namespace
 
 void assign_places(const Tensor& self, const IndexWalk& walk, const std::byte* src) {
-  const auto assign = [&](auto zero) {
-    using T = decltype(zero);
-    for_places(self.data_as<T>(), walk, reinterpret_cast<const T*>(src),
-               [](T& target, T value) { target = value; });
-  };
-  switch (itemsize(self.dtype())) {
-    case 1: return assign(uint8_t{});
-    case 2: return assign(uint16_t{});
-    case 4: return assign(uint32_t{});
-    case 8: return assign(uint64_t{});
-    default: return assign(Bytes16{});
-  }
+  const int64_t item = itemsize(self.dtype());
+  const ScatterLoops::Assign assign = scatter_loops().assign[size_class(item)];
+  for_written_rows(
+      walk, [&](const IndexRow& row, int64_t from, int64_t to, int64_t from_step, int64_t to_step) {
+        assign(self.data() + to * item, to_step, src + from * item, from_step, row);
+      });
 }
 
 void fold_places(const Tensor& self, const IndexWalk& walk, const std::byte* src, Fused op,
                  const Scalar& alpha) {
-  if (op == Fused::kMax || op == Fused::kMin) {
-    return visit(self.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      const auto* values = reinterpret_cast<const T*>(src);
-      if (op == Fused::kMax)
-        return for_places(self.data_as<T>(), walk, values,
-                          [](T& target, T value) { target = larger(target, value); });
-      for_places(self.data_as<T>(), walk, values,
-                 [](T& target, T value) { target = smaller(target, value); });
-    });
-  }
+  const ScatterLoops& loops = scatter_loops();
+  const ScatterLoops::Fold* folds = op == Fused::kMax    ? loops.max
+                                    : op == Fused::kMin  ? loops.min
+                                    : op == Fused::kProd ? loops.prod
+                                                         : loops.sum;
+  const ScatterLoops::Fold fold = folds[static_cast<int>(self.dtype())];
+  check(fold, "a maximum or minimum of ", name(self.dtype()), " is not defined");
+  const int64_t item = itemsize(self.dtype());
   visit_any(self.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    using W = Wide<T>;
-    const auto* values = reinterpret_cast<const T*>(src);
-    if (op == Fused::kProd) {
-      return for_places(self.data_as<T>(), walk, values, [](T& target, T value) {
-        if constexpr (std::is_same_v<T, bool>)
-          target = target && value;
-        else
-          target = static_cast<T>(static_cast<W>(target) * static_cast<W>(value));
-      });
-    }
-    const W scale = [&] {
-      if constexpr (std::is_same_v<T, bool>)
-        return static_cast<W>(alpha.to_bool());
-      else if constexpr (std::is_integral_v<T>)
-        return static_cast<W>(alpha.to_int());
-      else
-        return alpha.to<W>();
-    }();
-    if (scale == W(1)) {
-      return for_places(self.data_as<T>(), walk, values, [](T& target, T value) {
-        if constexpr (std::is_same_v<T, bool>)
-          target = target || value;
-        else
-          target = static_cast<T>(static_cast<W>(target) + static_cast<W>(value));
-      });
-    }
-    for_places(self.data_as<T>(), walk, values, [scale](T& target, T value) {
-      if constexpr (std::is_same_v<T, bool>)
-        target = target || (value && scale);
-      else
-        target = static_cast<T>(static_cast<W>(target) + static_cast<W>(value) * scale);
+    using Sum = SumOf<decltype(zero)>;
+    Sum scale;
+    if constexpr (std::is_same_v<Sum, bool>)
+      scale = alpha.to_bool();
+    else if constexpr (std::is_integral_v<Sum>)
+      scale = static_cast<Sum>(alpha.to_int());
+    else
+      scale = alpha.to<Sum>();
+    const bool scaled = !(scale == Sum(1));
+    for_written_rows(walk, [&](const IndexRow& row, int64_t from, int64_t to, int64_t from_step,
+                               int64_t to_step) {
+      fold(self.data() + to * item, to_step, src + from * item, from_step, row,
+           scaled ? &scale : nullptr);
     });
   });
 }
@@ -173,7 +101,7 @@ void divide_by_hits(const Tensor& self, const IndexWalk& walk, bool include_self
           const int64_t value = *x, quotient = value / *n;
           *x = static_cast<T>(quotient - (value % *n < 0));
         } else {
-          *x = static_cast<T>(static_cast<Wide<T>>(*x) / static_cast<Wide<T>>(*n));
+          *x = static_cast<T>(static_cast<SumOf<T>>(*x) / static_cast<SumOf<T>>(*n));
         }
       }
     });
