@@ -61,7 +61,9 @@ struct BFloat16 {
     if ((x & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;
     return static_cast<uint16_t>((x + 0x7fffu + ((x >> 16) & 1u)) >> 16);
   }
-  [[gnu::always_inline]] static float decode(uint16_t b) { return std::bit_cast<float>(static_cast<uint32_t>(b) << 16); }
+  [[gnu::always_inline]] static float decode(uint16_t bits) {
+    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  }
 };
 
 }  // namespace uh
