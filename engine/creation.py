@@ -263,7 +263,8 @@ def finish(
             ops.fill__Scalar(out, value)
         else:
             ops.alias_copy_out(result, out=out)
-        if out.is_leaf:
+        # A view that was written under no_grad has no readable history, and so is neither leaf nor result.
+        if (requires_grad or out._base is None) and out.is_leaf:
             return out.requires_grad_(requires_grad)
         return out
     return result.requires_grad_(requires_grad) if requires_grad else result

@@ -8,6 +8,7 @@ tensors (masks, lists, arrays), each on its own dimension. The steps of (1) call
 
 from __future__ import annotations
 
+from itertools import dropwhile
 from typing import Any, TypeAlias
 
 from engine._generated import ops
@@ -101,7 +102,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     if not isinstance(value, Tensor):
         value = ops.scalar_tensor(value, dtype=view.dtype, device=view.device)
-    ops.index_put_(view, advanced, _without_leading_ones(value, value.dim()))
+    sizes = _shape_without_leading_ones(value)
+    ops.index_put_(view, advanced, value if sizes == value.shape else value.reshape(sizes))
 
 
 def _may_not_fit(value: Any, dtype: dtype) -> bool:
@@ -125,7 +127,7 @@ def _write(view: Tensor, value: Tensor | complex) -> None:
     elif value.dim() == 0 and not value.is_meta:
         view.fill_(value)
     else:
-        value = _without_leading_ones(value, value.dim())
+        value = value.view(_shape_without_leading_ones(value))
         # Its repeated elements may share the memory that is written: copy_ rejects other overlaps.
         view.copy_(value.expand(view.shape) if _broadcasts(value, view) else value)
 
@@ -147,12 +149,10 @@ def _check_no_overlap(view: Tensor) -> None:
         )
 
 
-def _without_leading_ones(value: Tensor, at_most: int) -> Tensor:
-    """Drop up to `at_most` leading dimensions of size 1: as in PyTorch, a value may have extra ones."""
-    extra = 0
-    while extra < at_most and value.shape[extra] == 1:
-        extra += 1
-    return value.reshape(value.shape[extra:]) if extra > 0 else value
+def _shape_without_leading_ones(value: Tensor) -> tuple[int, ...]:
+    """Return the shape from its first size other than 1 on: as in PyTorch, a value may have extra ones."""
+    sizes = tuple(value.shape)
+    return tuple(dropwhile((1).__eq__, sizes))
 
 
 def _widened(mask: Tensor, ndim: int) -> Tensor:

@@ -88,6 +88,20 @@ void check_view(const Tensor& self, Written written) {
        inference ? " in normal mode." : " with grad mode enabled.", advice(origin));
 }
 
+// retain_grad() applies to the tensor's latest version: its hook moves to the new Node.
+void move_retained(const Tensor& self, Node& to, uint32_t output) {
+  const AutogradMeta* m = maybe_meta(self.impl());
+  if (!m) return;
+  Ref<Hook> retain;
+  {
+    const std::lock_guard guard(m->lock);
+    retain = m->retain;
+  }
+  if (!retain) return;
+  if (const Ref<Node> from = m->history().node) from->remove_hook(retain->id());
+  to.add_hook(&Node::Hooks::retained, output, std::move(retain));
+}
+
 }  // namespace
 
 Edge history_of(const Tensor& tensor) {
@@ -115,6 +129,7 @@ Edge history_of(const Tensor& tensor) {
   const uint32_t output = new_node->add_input(tensor);
   const std::lock_guard<std::mutex> one_at_a_time(lock);
   if (look()) return result;  // another thread was faster
+  move_retained(tensor, *new_node, output);
   set_edge(tensor, new_node, output);
   return {std::move(new_node), output};
 }
@@ -173,24 +188,6 @@ void check_inplace(const Tensor& self, bool any_requires_grad) {
         "a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
-namespace {
-
-// retain_grad() applies to the tensor's latest version: its hook moves to the new Node.
-void move_retained(const Tensor& self, Node& to, uint32_t output) {
-  const AutogradMeta* m = maybe_meta(self.impl());
-  if (!m) return;
-  Ref<Hook> retain;
-  {
-    const std::lock_guard guard(m->lock);
-    retain = m->retain;
-  }
-  if (!retain) return;
-  if (const Ref<Node> from = m->history().node) from->remove_hook(retain->id());
-  to.add_hook(&Node::Hooks::retained, output, std::move(retain));
-}
-
-}  // namespace
-
 void extend_history(const Tensor& self, Ref<Node> node) {
   const uint32_t output = node->add_input(self);
   if (AutogradMeta* m = maybe_meta(self.impl()); m && !m->has_grad_fn()) {
@@ -208,6 +205,7 @@ void rebase_history(const Tensor& self, Ref<Node> node) {
   const Tensor base = Tensor::share(self.impl()->base());
   Ref<Node> slices = make_ref<CopySlices>(base, self, std::move(node));
   const uint32_t output = slices->add_input(base);
+  move_retained(base, *slices, output);
   set_edge(base, std::move(slices), output);
   self.impl()->set_history_version(-1);
   grad_fn(self);

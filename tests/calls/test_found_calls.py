@@ -150,6 +150,17 @@ def test_polynomials_of_a_degree_that_is_no_int64_are_zero() -> None:
         assert getattr(engine.special, name)(x, 0).tolist() == [1, 1, 1]
 
 
+@pytest.mark.parametrize("kind", "tuvw")
+@pytest.mark.parametrize("prefix", ["", "shifted_"])
+def test_chebyshev_polynomials_at_infinity(prefix: str, kind: str) -> None:
+    x = engine.tensor([math.inf, -math.inf])
+    polynomial = getattr(engine.special, f"{prefix}chebyshev_polynomial_{kind}")
+    assert polynomial(x, 1).tolist() == [math.inf, -math.inf]
+    assert polynomial(x, 2).tolist() == [math.inf, math.inf]
+    for degree in (3, 7, 40):  # differences of infinities, as in PyTorch's recurrence
+        assert polynomial(x, degree).isnan().all()
+
+
 def test_pixel_unshuffle_of_nothing_keeps_the_shape() -> None:
     assert tuple(F.pixel_unshuffle(engine.ones(0, 3, 4, 8), 2).shape) == (0, 3, 4, 8)
 
@@ -447,6 +458,66 @@ def test_lapack_is_not_asked_for_an_empty_tensor(
         call(engine.ones(sizes, dtype=engine.int32))
 
 
+LOSSES: dict[str, Callable[[Any, Any], Any]] = {
+    "l1": lambda x, y: F.l1_loss(x, y),
+    "mse": lambda x, y: F.mse_loss(x, y),
+    "smooth l1": lambda x, y: F.smooth_l1_loss(x, y),
+    "huber": lambda x, y: F.huber_loss(x, y),
+    "cross entropy of logits": lambda x, y: F.binary_cross_entropy_with_logits(x, y),
+    "divergence": lambda x, y: F.kl_div(x, y, reduction="batchmean"),
+    "multilabel soft margin": lambda x, y: F.multilabel_soft_margin_loss(x, y),
+    "nll": lambda x, y: F.nll_loss(x, engine.zeros(0, dtype=engine.int64)),
+    "cross entropy": lambda x, y: F.cross_entropy(x, engine.zeros(0, dtype=engine.int64)),
+    "hinge": lambda x, y: F.hinge_embedding_loss(x, y),
+    "poisson": lambda x, y: F.poisson_nll_loss(x, y),
+    "ranking": lambda x, y: F.margin_ranking_loss(x, y, y),
+    "triplet": lambda x, y: F.triplet_margin_loss(x, y, y),
+    "cosine": lambda x, y: F.cosine_embedding_loss(x, y, engine.ones(0)),
+}
+TAKEN = ("poisson", "ranking", "triplet", "cosine")
+CAST = ("l1", "divergence", "hinge")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_of_an_empty_batch(name: str) -> None:
+    for dtype in (engine.float16, engine.bfloat16):
+        x = engine.zeros(0, 3, dtype=dtype)
+        loss = LOSSES[name](x, x)
+        assert loss.dtype is dtype
+        assert loss.isnan()
+    x = engine.zeros(0, 3, dtype=engine.int64)
+    if name in TAKEN:
+        assert LOSSES[name](x, x).isnan()
+        return
+    error = RuntimeError if name in CAST else NotImplementedError
+    with pytest.raises(error) as raised:
+        LOSSES[name](x, x)
+    assert raised.type is error
+
+
+@pytest.mark.parametrize("dtype", [engine.float16, engine.bfloat16, engine.int32, engine.bool])
+def test_margin_losses_of_an_empty_batch_take_every_dtype(dtype: Any) -> None:
+    x = engine.zeros(0, 3, dtype=dtype)
+    losses = {
+        F.multi_margin_loss: engine.zeros(0, dtype=engine.int64),
+        F.multilabel_margin_loss: engine.zeros(0, 3, dtype=engine.int64),
+    }
+    for loss, target in losses.items():
+        for reduction in ("none", "sum", "mean"):
+            result = loss(x, target, reduction=reduction)
+            assert result.dtype is dtype
+            assert result.shape == ((0,) if reduction == "none" else ())
+
+
+def test_soft_margin_loss_computes_in_the_dtype_and_the_sizes_of_its_input() -> None:
+    half = engine.tensor([1.0, 2.0], dtype=engine.float16)
+    assert F.soft_margin_loss(half, engine.tensor([1.0, -1.0])).dtype is engine.float16
+    with pytest.raises(RuntimeError, match="soft_margin_loss: result type Float can't be cast"):
+        F.soft_margin_loss(engine.tensor([1, 2]), engine.tensor([1.0, -1.0]))
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        F.soft_margin_loss(engine.ones(1), engine.ones(0))
+
+
 def test_determinants_and_factors_of_dtypes_without_lapack() -> None:
     assert engine.linalg.det(engine.ones(2, 0, 0, dtype=engine.float16)).tolist() == [1, 1]
     pivots = engine.tensor([2, 2], dtype=engine.int32)
@@ -735,6 +806,23 @@ def test_16_bit_floats_are_added_to_a_rounded_multiple() -> None:
     assert engine.addcmul(tiny, tiny, engine.ones(1).half(), value=1e5).item() == 100.0625
 
 
+@pytest.mark.parametrize("dtype", [engine.float16, engine.bfloat16])
+def test_exponentials_of_16_bit_matrices_are_rounded_once(dtype: engine.dtype) -> None:
+    for rows in ([[0.5, -1.25], [2.0, 1.0]], [[0.0, 3.0], [0.0, 0.0]]):
+        x = engine.tensor(rows, dtype=dtype)
+        assert engine.equal(engine.matrix_exp(x), engine.matrix_exp(x.double()).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [engine.float16, engine.bfloat16])
+def test_16_bit_volumes_are_sampled_as_float32_and_rounded_once(dtype: engine.dtype) -> None:
+    volume = (engine.arange(120) * 7 % 11).to(dtype).view(1, 2, 3, 4, 5)
+    grid = (engine.arange(81) * 5 % 17 / 8 - 1).to(dtype).view(1, 3, 3, 3, 3)
+    for padding in ("zeros", "border", "reflection"):
+        options: dict[str, Any] = {"padding_mode": padding, "align_corners": True}
+        exact = F.grid_sample(volume.float(), grid.float(), **options)
+        assert engine.equal(F.grid_sample(volume, grid, **options), exact.to(dtype))
+
+
 def test_16_bit_floats_are_scattered_into_float32() -> None:
     sums = engine.zeros(2, dtype=engine.bfloat16)
     indices, ones = engine.zeros(300, dtype=engine.int64), engine.full((300,), 3.5).bfloat16()
@@ -801,6 +889,14 @@ def test_gradients_at_single_numbers() -> None:
     y = leaf(1.875, 2.75, 3.0)
     next_ = engine.nextafter(y, engine.tensor([1.875, 3.0, 3.0]))
     assert engine.autograd.grad(next_.sum(), y)[0].tolist() == [0, 1, 0]
+
+
+def test_the_gradient_of_a_direction() -> None:
+    x = engine.tensor([0, 3 + 4j, -2j], dtype=engine.complex128, requires_grad=True)
+    (gradient,) = engine.autograd.grad(
+        (x.sgn() * engine.tensor([1 + 1j, 2 - 1j, 1j])).real.sum(), x
+    )
+    assert gradient.tolist() == pytest.approx([0, 0.16 - 0.12j, 0])
 
 
 @pytest.mark.parametrize("dtype", [engine.float64, engine.complex128])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import engine
 from engine.inspect import History, TraceReader
 from engine.inspect.models import autograd
 from engine.inspect.models.autograd import Autograd
@@ -80,6 +81,16 @@ def test_the_stale_number_is_shown_with_the_line_that_wrote_it(tmp_path: Path) -
     assert box is not None
     (saved,) = {(saved.overwrite.code, saved.overwrite.line) for saved in box.saved if saved.stale}
     assert saved == ("a.add_(1)", 7)
+
+
+def test_a_linear_layer_leaves_the_two_nodes_that_the_lesson_names() -> None:
+    text = " ".join(load("15_backward_through_a_network").steps[0].text.split())
+    assert "A `Linear` leaves two nodes: `AddmmBackward0`" in text
+    layer = engine.nn.Linear(2, 8)(engine.ones(5, 2)).grad_fn
+    assert layer is not None
+    following = [type(node).__name__ for node, _ in layer.next_functions if node is not None]
+    assert layer.name() == "AddmmBackward0"
+    assert sorted(following) == ["AccumulateGrad", "TBackward0"]
 
 
 def test_the_dead_branch_has_left_its_outline(tmp_path: Path) -> None:

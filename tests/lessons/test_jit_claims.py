@@ -85,6 +85,22 @@ def test_the_front_end_of_the_exercise_makes_the_graphs_of_the_compiler(
         assert compiled.run(x, y).item() == built.run(x, y).item()
 
 
+def test_dead_code_is_what_another_pass_has_left(tmp_path: Path) -> None:
+    step = next(step for step in load("23_the_optimiser").steps if step.title == "Dead code")
+    program = tmp_path / "program.py"
+    program.write_text(step.code)
+    names = runpy.run_path(str(program))
+    operators = ["mul", "add_", "mul_", "exp", "sum"]
+    assert names["too_early"] == 0
+    assert names["before"] == [f"aten::{name}" for name in operators]
+    assert names["left"] == ["aten::mul_"]
+    # Alone, `total` has no dead code, and neither has what the compiler or the tracer makes.
+    graph = engine.jit.script(names["total"]).graph.copy()
+    assert engine.jit.run_pass(graph, "dce") == 0
+    unused = engine.jit.trace(lambda x: (x.exp(), x * 2)[1], engine.ones(2))
+    assert [node.kind() for node in unused.graph.nodes()].count("aten::exp") == 0
+
+
 def test_the_table_of_passes_is_what_was_recorded(tmp_path: Path) -> None:
     lesson = load("23_the_optimiser")
     code = next(step.code for step in lesson.steps if step.title == "All together")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import resource
 import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.inspect import History, TraceReader
+import engine
+from engine.inspect import History, TraceReader, live
 from engine.inspect.models import dispatch, microscope
 from lessons._runner.lesson import Lesson, Step
 from lessons._runner.loader import LESSONS, load, load_all
@@ -104,6 +106,36 @@ def test_merged_dimensions_are_those_of_the_plan(tmp_path: Path) -> None:
     assert ours == set(columns)
 
 
+def page_faults(size: int) -> int:
+    """Count the page faults of a sum of that many numbers that has been computed before."""
+    x = engine.ones(size)
+    counts = []
+    for _ in range(4):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        x + 1
+        counts.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    return min(counts)
+
+
+def test_the_pool_saves_page_faults_of_large_blocks_only() -> None:
+    _, step = find("12_devices_and_allocators", "What it saves")
+    small, large = (int(size) for size in re.findall(r"\(([\d_]+), \d+\)", step.code))
+    assert [page_faults(small), page_faults(large)] == [0, 0]
+    live.set_pool_enabled(False)
+    try:
+        assert page_faults(small) < 3
+        assert page_faults(large) > 10
+    finally:
+        live.set_pool_enabled(True)
+
+
+def test_the_paper_is_not_said_to_advise_against_writes_in_place() -> None:
+    _, step = find("17_in_place_and_versions", "How PyTorch argues")
+    paper, documentation = step.text.split("PyTorch's documentation adds advice that is not in")
+    assert "seldom" not in paper
+    assert "seldom save much memory" in documentation
+
+
 PROGRAM = """\
 import engine
 
@@ -124,8 +156,6 @@ def test_hops_of_the_exercise_are_those_that_were_recorded(
 ) -> None:
     hops = runpy.run_path(str(LESSONS / "09_dispatch" / "solution.py"))["hops"]
     capsys.readouterr()
-    import engine
-
     x, m, n = engine.ones(2, 3), engine.ones(2, 3, device="meta"), engine.tensor(1.0)
     foretold = {
         "neg": hops("neg", x),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,14 +71,45 @@ def versions_of_data() -> bool:
     return x._version == 0
 
 
+def tracer_is_above_autograd() -> bool:
+    below = after(torch._C._parse_dispatch_key("Tracer"))
+    return below.has(Keys.AutogradCPU) and below.has(Keys.CPU) and not below.has(Keys.AutocastCPU)
+
+
+def header(path: str) -> str:
+    return (Path(torch.__file__).parent / "include" / path).read_text()
+
+
+def fields_of_a_tensors_object() -> bool:
+    struct = header("torch/csrc/autograd/python_variable.h").partition("struct THPVariable {")[2]
+    fields = re.findall(
+        r"^ *(?:\S+ )?(\w+)(?: = nullptr)?;", struct.partition("};")[0], re.MULTILINE
+    )
+    return "PyObject_HEAD" in struct and fields == [
+        "cdata", "backward_hooks", "post_accumulate_grad_hooks",
+    ]  # fmt: skip
+
+
+def a_deleter_takes_the_context() -> bool:
+    return "using DeleterFnPtr = void (*)(void*);" in header("c10/util/UniqueVoidPtr.h")
+
+
 SENTENCES: list[tuple[str, str, Callable[[], bool]]] = [
+    (
+        "02",
+        "the native tensor, then two pointers for hooks, `backward_hooks` and "
+        "`post_accumulate_grad_hooks`",
+        fields_of_a_tensors_object,
+    ),
     ("07", "or an integer needs more than 64 bits, as 2**70 does", classes_of_errors),
     ("09", "`CPU, ADInplaceOrView, AutogradCPU, AutocastCPU`", keys_of_a_tensor),
     ("09", "Autocast, Tracer, Autograd, ADInplaceOrView, Python, and then the", order_of_keys),
     ("09", "has neither AutogradCPU nor ADInplaceOrView", keys_of_an_inference_tensor),
+    ("12", "Since the deleter gets the context only", a_deleter_takes_the_context),
     ("14", "always has the highest number there is, 2**64 - 1", number_of_a_leaf),
     ("17", "over the same memory *and with the same counter*", versions_of_detached),
     ("17", "it gives a tensor over the same memory with its own counter", versions_of_data),
+    ("21", "in PyTorch only Autocast and a few others are higher", tracer_is_above_autograd),
 ]
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from tools import values
@@ -53,6 +57,66 @@ def test_heads_one_by_one(need_weights: bool, masked: bool) -> None:
     assert (weights is None) is not need_weights
     if weights is not None:
         assert np.allclose(values(weights).sum(-1), 1, atol=1e-5)
+
+
+def numbers(lib: Any, *shape: int, step: int = 7) -> Any:
+    every = lib.arange(math.prod(shape), dtype=lib.float64)
+    return (every * step % 11 / 11 - 0.4).view(*shape)
+
+
+OPTIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "each head's weights": lambda lib: {"average_attn_weights": False},
+    "a zero for all": lambda lib: {"add_zero_attn": True},
+    "a bias for all": lambda lib: {
+        "bias_k": numbers(lib, 1, 1, WIDTH, step=4), "bias_v": numbers(lib, 1, 1, WIDTH, step=9),
+    },
+    "hidden keys": lambda lib: {"key_padding_mask": lib.eye(2, 4, dtype=lib.bool)},
+    "a mask of numbers": lambda lib: {"attn_mask": numbers(lib, 3, 4)},
+    "a mask per head": lambda lib: {"attn_mask": numbers(lib, 2 * HEADS, 3, 4)},
+    "both masks and a zero": lambda lib: {
+        "attn_mask": lib.ones(3, 4, dtype=lib.bool).triu(2),
+        "key_padding_mask": lib.eye(2, 4, dtype=lib.bool), "add_zero_attn": True,
+    },
+    "causal": lambda lib: {
+        "attn_mask": lib.ones(3, 4, dtype=lib.bool).triu(2),
+        "is_causal": True, "need_weights": False,
+    },
+    "causal without a mask": lambda lib: {"is_causal": True},
+    "fixed keys": lambda lib: {
+        "static_k": numbers(lib, 2 * HEADS, 5, 3),
+        "static_v": numbers(lib, 2 * HEADS, 5, 3, step=4),
+    },
+    "a mask of integers": lambda lib: {"attn_mask": lib.ones(3, 4, dtype=lib.int64)},
+    "a mask of another shape": lambda lib: {"attn_mask": lib.ones(2, 2, dtype=lib.bool)},
+    "too many hidden keys": lambda lib: {"key_padding_mask": lib.ones(3, 3, dtype=lib.bool)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_of_the_heads_are_pytorchs(name: str) -> None:
+    torch = pytest.importorskip("torch")
+
+    def results(lib: Any) -> list[Any]:
+        tensors = [numbers(lib, n, 2, WIDTH, step=step) for n, step in ((3, 7), (4, 3), (4, 5))]
+        packed, out = numbers(lib, 3 * WIDTH, WIDTH), numbers(lib, WIDTH, WIDTH, step=3)
+        arguments: dict[str, Any] = {
+            "bias_k": None, "bias_v": None, "add_zero_attn": False, "dropout_p": 0.0,
+        }  # fmt: skip
+        biases = (numbers(lib, 3 * WIDTH, step=5), numbers(lib, WIDTH, step=2))
+        arguments |= {"in_proj_bias": biases[0], "out_proj_bias": biases[1]}
+        arguments |= {"in_proj_weight": packed, "out_proj_weight": out} | OPTIONS[name](lib)
+        function = lib.nn.functional.multi_head_attention_forward
+        try:
+            saved = function(*tensors, WIDTH, HEADS, **arguments)
+        except (RuntimeError, AssertionError) as error:
+            return [type(error)]
+        return [None if t is None else t.tolist() for t in saved]
+
+    for ours, theirs in zip(results(engine), results(torch), strict=True):
+        if isinstance(theirs, list):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+        else:
+            assert ours is theirs
 
 
 def test_heads_refuse_what_does_not_divide() -> None:

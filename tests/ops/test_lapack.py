@@ -132,3 +132,18 @@ def test_what_is_not_finite_never_hangs() -> None:
                 compute(bad)
             except RuntimeError:
                 continue
+
+
+def test_the_gradient_of_eigenvectors_is_symmetric_like_the_matrix() -> None:
+    a = engine.tensor(
+        [[2, 1, 0.5], [1, 3, -1], [0.5, -1, 5]], dtype=engine.float64, requires_grad=True
+    )
+    weights = engine.tensor([[1, 2, 4], [3, -1, 2], [0, 5, 1]], dtype=engine.float64)
+    (gradient,) = engine.autograd.grad((engine.linalg.eigh(a)[1] ** 2 * weights).sum(), a)
+    assert engine.allclose(gradient, gradient.t())
+    step = 1e-6 * engine.tensor([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=engine.float64)
+    with engine.no_grad():
+        above, below = (
+            (engine.linalg.eigh(a + sign * step)[1] ** 2 * weights).sum() for sign in (1, -1)
+        )
+    assert abs((above - below) / 2e-6 - 2 * gradient[0, 1]) < 1e-7

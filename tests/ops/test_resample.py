@@ -60,6 +60,24 @@ def test_kept_and_doubled_sequences_follow_the_factor() -> None:
     assert aten.upsample_nearest1d(x, (8,), 0.7).tolist() == [[[0, 1, 2, 3, 3, 3, 3, 3]]]
 
 
+@pytest.mark.parametrize(
+    ("padding", "first", "last"), [("zeros", 1, -16), ("border", 0, 0), ("reflection", 0, 0)]
+)
+def test_on_a_cell_of_a_volume_the_gradient_is_that_of_the_cells_after_it(
+    padding: str, first: int, last: int
+) -> None:
+    volume = engine.tensor([0.0, 1.0, 4.0, 9.0, 16.0]).view(1, 1, 1, 1, 5)
+    grid = engine.zeros(1, 1, 1, 5, 3)
+    grid[..., 0] = engine.tensor([-1.0, -0.5, 0.0, 0.5, 1.0])
+    grid.requires_grad_()
+    sampled = F.grid_sample(volume, grid, padding_mode=padding, align_corners=True)
+    assert sampled.flatten().tolist() == [0, 1, 4, 9, 16]
+    (gradient,) = engine.autograd.grad(sampled.sum(), grid)
+    # From -1 to 1 there are four steps between the five cells.
+    assert gradient[..., 0].flatten().tolist() == [2 * s for s in (first, 3, 5, 7, last)]
+    assert gradient[..., 1:].count_nonzero() == 0
+
+
 @pytest.mark.parametrize("align_corners", [False, True])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])

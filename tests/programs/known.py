@@ -47,6 +47,9 @@ KNOWN = {
         "raises", r"^RuntimeError \((sum|prod|mean|amax): unsupported operation: more than one element of the written",
         r"lib\.(sum|prod|mean|amax)\(.*out=",
     ),
+    "PyTorch looks for the history of a view in a base that set_ has emptied, and finds no elements there": (
+        "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$", r"\.set_\(\)",
+    ),
     "PyTorch's kron cannot view its own product of transposed matrices": (
         "does not raise", r"RuntimeError \(view size is not compatible", r"\.kron\(",
     ),
@@ -112,6 +115,9 @@ KNOWN = {
         "grad nbytes", r"^\w+: (4, not 8|8, not 16)$", r"backward\(",
     ),
     "PyTorch's .grad is the caller's gradient, seen through a view": ("grad storage", "", r"backward\("),
+    "PyTorch's .grad is the caller's gradient, to which it adds in place: a write, even of no elements": (
+        "_version", r"^\w+: (\d+), not (?!\1 )\d+ \(no elements\)$", r"backward\(",
+    ),
     "PyTorch's .grad is the caller's gradient, which a hook of the leaf has written": (
         "grad_fn", r"not AsStridedBackward0 \(after RuntimeError: Tensor post accumulate grad hooks", r"backward\(",
     ),

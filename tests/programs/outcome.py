@@ -8,7 +8,7 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -207,7 +207,9 @@ def plain(value: Any) -> Any:
 def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
     """The first thing in which two runs of a program differ."""
     before: dict[str, Facts] = {}
+    named: set[str] = set()  # dtypes of temporaries, too
     for step, other in zip(steps, expected, strict=True):
+        named.update(re.findall(r"\blib\.(\w+)", step.statement))
         if (step.error is None) != (other.error is None):
             messages = [text.partition("\n")[0] for text in (step.message, other.message)]
             detail = f"{step.error} ({messages[0]}), not {other.error} ({messages[1]})"
@@ -219,7 +221,7 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
             return Difference("error class", step.statement, detail)
         if step.tensors.keys() != other.tensors.keys():
             return Difference("names", step.statement, f"{[*step.tensors]}, not {[*other.tensors]}")
-        tolerance = tolerance_of(step.tensors)
+        tolerance = tolerance_of(step.tensors, named)
         for name, ours in step.tensors.items():
             fact = different_fact(ours, other.tensors[name], tolerance)
             if fact:
@@ -234,7 +236,9 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
                     after += f" (of a tensor of shape {ours['shape']})"
                 if fact == "_version" and is_grad(name, before) and not is_grad(name, step.tensors):
                     after += " (no longer .grad)"
-                if fact.endswith(("stride", "requires_grad")) and has_no_elements(ours, fact):
+                if (
+                    fact.endswith(("stride", "requires_grad")) or fact == "_version"
+                ) and has_no_elements(ours, fact):
                     after += " (no elements)"
                 elif fact.endswith("stride") and only_where_one(ours, other.tensors[name], fact):
                     after += " (where the size is 1)"
@@ -287,9 +291,10 @@ def overlaps(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return False
 
 
-def tolerance_of(tensors: dict[str, Facts]) -> float:
+def tolerance_of(tensors: dict[str, Facts], named: Set[str] = frozenset()) -> float:
     """The tolerance of the least precise dtype: values move from one tensor to others."""
-    return max([1e-9, *(TOLERANCES.get(value["dtype"], 1e-9) for value in tensors.values())])
+    dtypes = {value["dtype"] for value in tensors.values()} | named
+    return max([1e-9, *(TOLERANCES.get(dtype, 1e-9) for dtype in dtypes)])
 
 
 def different_fact(ours: Facts, theirs: Facts, tolerance: float) -> str | None:

@@ -138,6 +138,9 @@ def work(mode: str, seeds: range, pipe: Connection) -> None:
             result = CHECKS[mode](text)
             if result is not None:
                 reason = known_reason(mode, text, result)
+        except MemoryError as error:  # a loop that doubles a tensor: its elements do not fit a list
+            reason = "the program's facts need more memory than the search has"
+            result = Difference("the search failed", "0", str(error))
         except Exception as error:
             trace = "".join(traceback.format_exception(error)[-3:])
             result = Difference("the search failed", "0", trace)

@@ -1351,3 +1351,42 @@ def test_every_float16_converts_to_a_number_and_back() -> None:
         expected = between.astype(np.float16)
     converted = engine.tensor(between.tolist(), dtype=engine.float16).numpy()
     assert np.array_equal(converted, expected, equal_nan=True)
+
+
+def test_a_retained_gradient_is_that_of_the_value_after_a_write_through_a_view() -> None:
+    x = engine.tensor([2.0, 1.0, 3.0], requires_grad=True)
+    y = x * 1
+    y.retain_grad()
+    y[1:2].mul_(5)
+    (y * y).sum().backward()
+    assert y.grad is not None and x.grad is not None
+    assert y.grad.tolist() == [4, 10, 6]
+    assert x.grad.tolist() == [4, 50, 6]
+
+
+@pytest.mark.parametrize("written", ["v", "y", "y[1:]"])
+def test_a_view_retains_the_gradient_of_its_value_after_a_write(written: str) -> None:
+    y = engine.ones(3, requires_grad=True) * 1
+    v = y[:2]
+    v.retain_grad()
+    eval(written, {"v": v, "y": y}).mul_(5)
+    (v * 1).sum().backward()
+    assert v.grad is not None
+    assert v.grad.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("factory", ["arange(4, out=v)", "eye(2, out=v)", "zeros(4, out=v)"])
+@pytest.mark.filterwarnings("ignore:An output")
+def test_a_factory_writes_a_view_whose_history_cannot_be_read(factory: str) -> None:
+    x = engine.ones(3).requires_grad_()
+    with engine.no_grad():
+        v = x.view(3)
+        eval(f"engine.{factory}", {"engine": engine, "v": v})
+    assert v.numel() == 4
+    assert x.numel() == 3
+
+
+def test_an_assignment_of_another_shape_to_elements_that_share_memory_is_refused() -> None:
+    v = engine.ones(1, 3).expand(2, 1, 3).narrow(-1, 0, 1)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        v[None] = v

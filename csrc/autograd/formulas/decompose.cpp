@@ -123,7 +123,8 @@ Tensor eigh_gradient(const Tensor& grad_values, const Tensor& grad_vectors, cons
   if (!grad_vectors) return times(vectors * row(grad_values), turned);
   const Tensor product = times(turned, grad_vectors);
   check_phase(product, "linalg_eigh_backward");
-  Tensor middle = product / differences(values);
+  // Rotations of the vectors have skew-Hermitian generators: the gradient is Hermitian, like `self`.
+  Tensor middle = skew(product) * Scalar(0.5) / differences(values);
   middle = middle - embedded(diagonal(middle));
   if (grad_values) middle = middle + embedded(grad_values);
   return times(vectors, times(middle, turned));

@@ -21,4 +21,8 @@ inline void check_probability_dtypes(const Tensor& self, const Tensor& target,
           info(self.dtype()).title);
 }
 
+// Returns the target in the dtype of `self`, in which soft_margin_loss computes: PyTorch multiplies
+// -self in place, so the product must fit its dtype and sizes.
+Tensor soft_margin_target(const Tensor& self, const Tensor& target);
+
 }  // namespace uh

@@ -6,8 +6,25 @@
 #include "generated/ops/comparison.h"
 #include "generated/ops/loss.h"
 #include "generated/ops/transcendental.h"
+#include "ops/copy/in_dtype.h"
 #include "ops/loss/arguments.h"
 #include "ops/loss/reduction.h"
+
+namespace uh {
+
+Tensor soft_margin_target(const Tensor& self, const Tensor& target) {
+  constexpr std::string_view kOp = "soft_margin_loss";
+  check(!is_complex(self.dtype()) && !is_complex(target.dtype()), kOp,
+        ": complex input is not supported");
+  check(is_floating(self.dtype()), kOp, ": result type ", info(default_dtype()).title,
+        " can't be cast to the desired output type ", info(self.dtype()).title);
+  const Dims sizes = broadcast_shapes(self.sizes(), target.sizes());
+  check(sizes == self.sizes(), kOp, ": output with shape ", self.sizes(),
+        " doesn't match the broadcast shape ", sizes);
+  return in_dtype(target, self.dtype());
+}
+
+}  // namespace uh
 
 namespace uh::kernels {
 namespace {
@@ -70,7 +87,8 @@ Tensor binary_cross_entropy_with_logits(KeySet, const Tensor& self, const Tensor
 
 Tensor soft_margin_loss_calls(KeySet, const Tensor& self, const Tensor& target,
                               int64_t reduction) {
-  return reduced_loss(ops::_soft_margin_difference(self, target), reduction);
+  const Tensor converted = soft_margin_target(self, target);
+  return reduced_loss(ops::_soft_margin_difference(self, converted), reduction);
 }
 
 Tensor kl_div(KeySet, const Tensor& self, const Tensor& target, int64_t reduction,

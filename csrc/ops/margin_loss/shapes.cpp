@@ -19,8 +19,10 @@ ScoreRows::ScoreRows(const Tensor& self, const char* op) {
 namespace uh::shapes {
 namespace {
 
+// As in PyTorch, the dtype matters only where there is something to compute.
 void check_scores(const Tensor& self, const char* op) {
-  check_kind(self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
+  const bool computes = self.numel() > 0;
+  check_kind(!computes || self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
              ErrorKind::kNotImplemented, "\"", op, "\" not implemented for '",
              info(self.dtype()).title, "'");
 }

@@ -105,6 +105,23 @@ def test_what_was_drawn_depends_on_nothing(draw: Callable[[Tensor], Tensor]) -> 
     assert engine.equal(x.grad, expected)
 
 
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_copy_into_a_view_of_running_sums_of_real_parts(requires_grad: bool) -> None:
+    x = engine.arange(6.0).view(2, 3).requires_grad_(requires_grad)
+    wide = x.double()
+    assert wide.real is wide
+    sums = wide.real.cumsum(0)
+    row = sums[1]
+    row.copy_(engine.tensor([7.0, 8.0, 9.0]))
+    assert sums.tolist() == [[0, 1, 2], [7, 8, 9]]
+    assert (sums._version, row._version, wide._version, x._version) == (1, 1, 0, 0)
+    assert sums.requires_grad is row.requires_grad is requires_grad
+    if requires_grad:
+        sums.sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [[1, 1, 1], [0, 0, 0]]
+
+
 def test_filled_diagonals() -> None:
     x, _ = leaves()
     z = x * 2

@@ -33,7 +33,11 @@ def _smaller(text: str) -> Iterator[str]:
         tree = ast.parse(text)
         [*_edits(tree)][number][1]()
         result = ast.unparse(ast.fix_missing_locations(tree))
-        if sum(1 for _ in ast.walk(ast.parse(result))) < size:
+        try:
+            smaller = ast.parse(result)
+        except SyntaxError:  # a part that cannot be assigned to
+            continue
+        if sum(1 for _ in ast.walk(smaller)) < size:
             yield result
 
 

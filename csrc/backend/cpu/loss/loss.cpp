@@ -58,7 +58,7 @@ Tensor binary_cross_entropy(KeySet, const Tensor& self, const Tensor& target, co
 }
 
 Tensor soft_margin_loss(KeySet, const Tensor& self, const Tensor& target, int64_t reduction) {
-  return of_two(k__soft_margin_difference, self, target, reduction);
+  return of_two(k__soft_margin_difference, self, soft_margin_target(self, target), reduction);
 }
 
 }  // namespace uh::kernels

@@ -12,6 +12,7 @@ int64_t grain(const ScoreRows& shape) { return std::max<int64_t>(1, 16384 / shap
 
 template <class F>
 void visit_scores(const Tensor& self, const F& f) {
+  if (self.numel() == 0) return;
   self.dtype() == DType::kFloat32 ? f(float{}) : f(double{});
 }
 
@@ -22,7 +23,7 @@ void finish(const Tensor& out, const std::vector<double>& losses, int64_t reduct
   if (out.ndim() == 0) {
     double sum = 0;
     for (const double loss : losses) sum += loss;
-    if (reduction == kMeanLoss) sum /= static_cast<double>(losses.size());
+    if (reduction == kMeanLoss && !losses.empty()) sum /= static_cast<double>(losses.size());
     fill_elements(out, element_bytes(sum, out.dtype()));
   } else {
     copy_elements(out, wide);
@@ -66,6 +67,7 @@ void multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar& p
   const char* op = "multi_margin_loss";
   const ScoreRows shape(self, op);
   const double power = p.to_double(), m = margin.to_double();
+  if (shape.rows == 0) return finish(out, {}, reduction);
   visit_scores(self, [&](auto zero) {
     using T = decltype(zero);
     const Tensor x = as_contiguous(self), numbers = as_contiguous(target);
@@ -90,6 +92,7 @@ void multilabel_margin_loss_forward(const Tensor& self, const Tensor& target, in
                                     const Tensor& out, const Tensor& is_target) {
   const char* op = "multilabel_margin_loss";
   const ScoreRows shape(self, op);
+  if (shape.rows == 0) return finish(out, {}, reduction);
   visit_scores(self, [&](auto zero) {
     using T = decltype(zero);
     const Tensor x = as_contiguous(self), numbers = as_contiguous(target);
