@@ -1359,7 +1359,8 @@ def test_a_retained_gradient_is_that_of_the_value_after_a_write_through_a_view()
     y.retain_grad()
     y[1:2].mul_(5)
     (y * y).sum().backward()
-    assert y.grad is not None and x.grad is not None
+    assert y.grad is not None
+    assert x.grad is not None
     assert y.grad.tolist() == [4, 10, 6]
     assert x.grad.tolist() == [4, 50, 6]
 
