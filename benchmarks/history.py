@@ -31,13 +31,13 @@ STRINGS = {
     5: "y",
 }
 SEGMENT_ROUNDS = 3000
-KEPT = 20  # a result is freed this many rounds after it was made
+LIFETIME = 20  # a result is freed this many rounds after it was made
 
 
 def one_round(rounds: int) -> tuple[np.ndarray, np.ndarray]:
     """(records, int64 words of the blobs) of `rounds` rounds of the loop."""
     k = np.arange(rounds, dtype=np.int64) + 1
-    old = np.maximum(k - KEPT, 0)
+    old = np.maximum(k - LIFETIME, 0)
     add, key = 3, 0
     rows: list[tuple] = [
         ("LINE", 1, 1, 2),

@@ -74,7 +74,7 @@ def is_channels_last(x: Tensor, rank: int = 4) -> bool:
 
 
 def warn_of_lost_parts(target: dtype | None, source: dtype) -> None:
-    """Warn, as PyTorch does, that a cast drops imaginary parts; a cast to bool looks at both parts."""
+    """Warn, as PyTorch does, that a cast drops imaginary parts; a cast to bool reads both parts."""
     if source.is_complex and not (target is None or target.is_complex or target is bool_):
         warnings.warn(
             "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3

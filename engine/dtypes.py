@@ -152,7 +152,7 @@ def _registered_devices() -> list[str]:
 
 
 _ABSENT = ("cuda", "xpu", "mps", "mtia", "xla", "hpu", "ipu", "hip", "vulkan", "mkldnn")
-"""PyTorch's devices of which there are none: they have a name, and no tensor can be there."""
+"""Types of PyTorch's devices that are never present: they have a name, but hold no tensors."""
 
 
 device_aliases: dict[str, str] = {}

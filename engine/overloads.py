@@ -372,6 +372,10 @@ def name_by(name: str, method: Any) -> None:
         method.__name__, method.__qualname__ = name, f"Tensor.{name}"
 
 
+# Methods that are functions, too. PyTorch has a function abs_, but no absolute_.
+_ALSO_FUNCTIONS = ("reshape", "permute", "abs_")
+
+
 def install(functions: dict[str, Any], methods: dict[str, Any]) -> None:
     """Install the names of this module, and the aliases, over those of the generated tables.
 
@@ -381,7 +385,7 @@ def install(functions: dict[str, Any], methods: dict[str, Any]) -> None:
     methods.update(METHODS)
     for name, method in methods.items():
         name_by(name, method)
-    for name in ("reshape", "permute", "abs_"):  # PyTorch has no function absolute_
+    for name in _ALSO_FUNCTIONS:
         functions.setdefault(name, methods[name])
     for table in (functions, methods):
         for alias, name in _ALIASES.items():

@@ -66,8 +66,8 @@ def moved(x: Tensor) -> Tensor:
 
 
 def share_memory_(x: Tensor) -> Tensor:
-    """Move the tensor to shared memory: processes that receive it see each other's writes. A GPU tensor stays where
-    it is.
+    """Move the tensor to shared memory: processes that receive it see each other's writes. A GPU tensor is not
+    moved.
 
     Raises: RuntimeError if views share the memory, as they would keep the old one: move it before they are created.
     """

@@ -159,7 +159,7 @@ class TypedStorage:
         return _over(self._flat().clone())
 
     def cpu(self) -> TypedStorage:
-        """Return a storage on the CPU: this one if it is there."""
+        """Return a storage on the CPU: this one if it is on the CPU."""
         return self if self._elements.is_cpu else _over(self._flat().cpu())
 
     def type(self, dtype: Any = None) -> Any:

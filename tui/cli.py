@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def split_program(argv: list[str]) -> tuple[list[str], list[str]]:
     """Split `run -o F -m mod a -b` into our options and the program's arguments.
 
-    argparse cannot do this: options after the program's name belong to the program.
+    argparse cannot do this, because options after the program's name belong to the program.
     """
     if not argv or argv[0] not in ("run", "record"):
         return argv, []
@@ -101,7 +101,7 @@ def split_program(argv: list[str]) -> tuple[list[str], list[str]]:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
+    """Return the parser of the command line."""
     parser = Parser(
         prog="underhood",
         description=TOP,
@@ -188,14 +188,14 @@ def make_parser() -> argparse.ArgumentParser:
         "--form",
         default="",
         metavar="F",
-        help="of a graph: boxes, rows or list; of the JIT view the pane next to the graph: source, "
+        help="for a graph: boxes, rows or list; for the JIT view the pane next to the graph: source, "
         "tree, tokens, passes, before, diagram, rule, code, functions or none",
     )
     show_.add_argument(
-        "--fold", default="", metavar="HOW", help="of a graph: none, repeats, lines or modules"
+        "--fold", default="", metavar="HOW", help="for a graph: none, repeats, lines or modules"
     )
     show_.add_argument(
-        "--height", type=int, default=40, metavar="H", help="rows the view may plan for"
+        "--height", type=int, default=40, metavar="H", help="rows that the view may use"
     )
     show_.add_argument("--ascii", action="store_true", help="draw with plain ASCII only")
 
@@ -209,10 +209,10 @@ def make_parser() -> argparse.ArgumentParser:
         default="graph.dot",
         metavar="FILE",
         help="the suffix selects the format. Graphs (autograd, or --view jit): .dot, .gv, and by "
-        "graphviz .png, .pdf, without --view also .svg; of a view, with --view: .svg, .html, .txt, "
-        ".json; of all events: .json for Perfetto and Chrome, .csv",
+        "graphviz .png, .pdf, without --view also .svg; for a view, with --view: .svg, .html, .txt, "
+        ".json; for all events: .json for Perfetto and Chrome, .csv",
     )
-    export_.add_argument("--view", choices=VIEWS, default="", help="which view is written")
+    export_.add_argument("--view", choices=VIEWS, default="", help="the view to write")
     export_.add_argument(
         "--at",
         default="",
@@ -226,7 +226,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--fold", default="", metavar="HOW", help="none, repeats, lines or modules"
     )
     export_.add_argument("--width", type=int, default=120, metavar="W", help="columns of a picture")
-    export_.add_argument("--height", type=int, default=40, metavar="H", help="and its rows")
+    export_.add_argument("--height", type=int, default=40, metavar="H", help="rows of a picture")
 
     learn_ = command("learn", learn, "take the lessons (all, or one by name)")
     learn_.add_argument("lesson", nargs="?", default="", help="a lesson's name or number")
@@ -276,7 +276,7 @@ def version() -> str:
 
 
 def byte_count(text: str) -> int:
-    """`64M` -> 67108864."""
+    """Convert a size to bytes: `64M` -> 67108864."""
     units = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
     unit = units.get(text[-1:].lower(), 1)
     digits = text[:-1] if unit > 1 else text
@@ -290,7 +290,7 @@ def byte_count(text: str) -> int:
 
 
 def step_range(text: str) -> tuple[int, int | None]:
-    """`3:5` -> (3, 5)."""
+    """Parse a range of steps: `3:5` -> (3, 5)."""
     from engine.inspect.chosen_steps import parse_steps
 
     try:
@@ -357,7 +357,7 @@ def record(options: argparse.Namespace) -> int:
 
 
 def _how_it_ended(code: int) -> str:
-    """Return the message about a killed program, whose recording is complete up to its end."""
+    """Return the message for a program that a signal ended: its recording is complete up to then."""
     try:
         name = signal.Signals(code - 128).name if code > 128 else ""
     except ValueError:  # an ordinary exit code
@@ -432,7 +432,7 @@ def is_saved_file(path: Path) -> bool:
 
 
 def trace_path(name: str | None) -> Path:
-    """The named trace file, or the newest recording."""
+    """Return the named trace file, or the newest recording."""
     from tui import paths
 
     if name:

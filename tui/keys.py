@@ -65,6 +65,8 @@ NAMES = {
     "asterisk": "*",
     "apostrophe": "'",
     "backslash": "\\",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
 }
 PLAIN = {"↑": "up", "↓": "down", "←": "left", "→": "right"}
 
@@ -152,7 +154,7 @@ EXPLORE = KeyGroup(
             "watch",
             "X",
             "watch",
-            "Watch an expression over recorded values: `x[2]`, `y.version`, `loss.item()`; the same again "
+            "Watch an expression over recorded values: `x[2]`, `y.version`, `loss.item()`; typing it again "
             "removes it.",
         ),
         Key("bookmark", "asterisk", "bookmark", "Set a bookmark with a note at this moment."),
@@ -237,7 +239,7 @@ EXPLORE = KeyGroup(
             "export_graph",
             "",
             "export graph",
-            "Write the autograd graph to the current folder: as DOT, and as SVG where graphviz is there.",
+            "Write the autograd graph to the current folder: as DOT, and as SVG if graphviz is installed.",
         ),
     ),
 )
@@ -379,8 +381,6 @@ def key_label(keys: str, ascii: bool = False) -> str:
     labels = [
         NAMES.get(key, key.replace("ctrl+", "^").replace("shift+", "⇧")) for key in keys.split(",")
     ]
-    signs = {"less_than_sign": "<", "greater_than_sign": ">"}
-    labels = [signs.get(word, word) for word in labels]
     if ascii:
         labels = [PLAIN.get(word, word).replace("⇧", "shift+") for word in labels]
     return " ".join(labels)

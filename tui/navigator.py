@@ -23,8 +23,8 @@ from engine.inspect.selection import (
     SelectionItem,
     StorageSelection,
     TensorSelection,
+    kind_of,
     parse_selection,
-    sort_of,
 )
 from engine.inspect.trace import TraceReader
 from tui.location_spec import find_moment
@@ -245,11 +245,11 @@ class Navigator:
 
     def _unaffected(self, item: SelectionItem | None, also: tuple[SelectionItem, ...]) -> Selection:
         """Return the items that stay selected. A node replaces both the data and the position in the program."""
-        if item is not None and sort_of(item) == "value":
+        if item is not None and kind_of(item) == "value":
             return self.selection
         if isinstance(item, NodeSelection):
             return Selection(value=self.selection.value)
-        if any(sort_of(each) == "data" for each in (item, *also) if each is not None):
+        if any(kind_of(each) == "data" for each in (item, *also) if each is not None):
             return replace(self.selection, data=None, node=None)
         return replace(self.selection, line=None, call=None, node=None)
 

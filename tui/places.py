@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tui.navigator import Navigator
     from tui.settings import Memory
 
-MOST = 40  # maximum recordings whose positions are stored
+MAX_PLACES = 40  # recordings whose positions are stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def save_place(memory: Memory, trace: Path, nav: Navigator) -> None:
     position = Position(stamp, nav.moment, nav.view, nav.grain, selected)
     key = str(trace.resolve())
     others = {name: entry for name, entry in memory.get("places", {}).items() if name != key}
-    newest = dict([*others.items(), (key, asdict(position))][-MOST:])
+    newest = dict([*others.items(), (key, asdict(position))][-MAX_PLACES:])
     memory.put("places", newest)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from tui import paths
 
-KEPT_LINES = 2000
+MAX_LINES = 2000
 
 
 @dataclass
@@ -101,7 +101,7 @@ class LineMemory:
             text = self.path.read_text(encoding="utf-8", errors="replace")
         except OSError:
             text = ""
-        self.lines = [json_line(line) for line in text.splitlines() if line.strip()][-KEPT_LINES:]
+        self.lines = [json_line(line) for line in text.splitlines() if line.strip()][-MAX_LINES:]
         self.index = len(self.lines)
         self.draft = ""
 

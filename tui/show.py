@@ -100,10 +100,10 @@ def as_text(nav: Navigator, options: argparse.Namespace) -> str:
     return f"{head}\n\n{nav.picture(nav.view, width, options.height, glyphs).text()}"
 
 
-def encodes(stream: TextIO, signs: str) -> bool:
+def encodes(stream: TextIO, symbols: str) -> bool:
     """Return whether the stream's encoding has these symbols."""
     try:
-        signs.encode(stream.encoding or "ascii")
+        symbols.encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

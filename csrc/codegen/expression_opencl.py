@@ -378,5 +378,5 @@ def sources_cpp(folder: Path) -> str:
 
 
 def _sources(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.glob("*.cl") if path != FUNCTIONS)
+    files = sorted(path for path in folder.glob("*.cl") if path.name != FUNCTIONS.name)
     return {path.stem: path.read_text() for path in files}

@@ -235,6 +235,7 @@ class Written:
         self.methods: dict[str, str] = {}  # name -> definition
         self.drawing: list[str] = []  # generated methods that also accept a generator
         self.aliases: dict[str, str] = {}
+        self.also_functions: tuple[str, ...] = ()  # methods that are functions, too
         self._literals: dict[str, str] = {}  # the values of module-level names
         for path in sorted([*engine.glob("*.py"), *(engine / "functional").glob("*.py")]):
             module = ".".join(path.relative_to(engine).with_suffix("").parts)
@@ -273,6 +274,8 @@ class Written:
                 )
         elif name == "_ALIASES":
             self.aliases.update(ast.literal_eval(value))
+        elif name == "_ALSO_FUNCTIONS":
+            self.also_functions = ast.literal_eval(value)
         elif name == "METHODS" and isinstance(value, ast.DictComp):
             source = ast.unparse(value.generators[0].iter)  # a tuple of names, or its name
             source = self._literals.get(source, source)
@@ -318,7 +321,7 @@ def stubs(ops: list[Operator], engine: Path) -> dict[str, str]:
             methods[op.name] = _definition(
                 op.name, [(params, "Tensor")], _doc(op, False, "    "), "    "
             )
-    for name in ("reshape", "permute", "abs_"):  # as in engine/overloads.py
+    for name in written.also_functions:
         functions.setdefault(
             name,
             methods[name]

@@ -29,7 +29,7 @@ def is_tar(start: bytes) -> bool:
 
 
 class _Bounded:
-    """A file of which no read asks for more bytes than there are: a damaged length allocates nothing."""
+    """A file whose reads request at most the bytes that it has: a damaged length allocates nothing."""
 
     def __init__(self, file: Any) -> None:
         self._file = file

@@ -19,7 +19,7 @@ from engine.inspect.events import PAYLOAD, RECORD
 PLAIN = 1 << 18  # events up to which a trace is not packed
 PACKED = 1 << 16  # events of a packed segment
 _CHUNK = 1 << 10  # records that are assembled when one is read
-_LEAST_PACKED = 1 << 14  # a segment of the file with as many is packed by itself
+_MIN_PACKED = 1 << 14  # a segment of the file with this many is packed separately
 
 Columns = dict[str, np.ndarray]
 
@@ -451,7 +451,7 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class Store:
-    """Accepts records, and returns all so far as `Events`, or as one array while they are few."""
+    """Store of records: it returns all that were added as `Events`, or as one array if they are few."""
 
     def __init__(self) -> None:
         self._packed: list[_Segment] = []
@@ -475,7 +475,7 @@ class Store:
     def append(self, columns: Columns) -> None:
         self._columns = None
         count = len(columns["kind"])
-        if self._packed and count >= _LEAST_PACKED:
+        if self._packed and count >= _MIN_PACKED:
             self._pack_tail(1)
             self._pack(columns)
             return

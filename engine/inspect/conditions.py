@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 Check = Callable[[int, int], None]
-"""Called with (events that were looked at, all events) now and then; what it raises ends the search."""
+"""Called periodically with (events searched, all events); an exception that it raises ends the search."""
 EVERY = 16  # moments between two calls of a check
 _TIMES = re.compile(r"\s+(?:x|#)?(\d+)(?:\s*times|st|nd|rd|th)?\s*$")
 _LINE = re.compile(r"(?:line\s*:?\s*|(?P<file>[^\s:]+):)(?P<line>\d+)$")

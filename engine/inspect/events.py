@@ -45,11 +45,13 @@ __all__ = [
     "dtype_code",
     "dtype_name",
     "fields_of",
+    "full_op",
     "itemsize",
     "key_names",
     "kind_of",
     "named_fields",
     "named_payload",
+    "qualified_op",
     "record_field",
     "short_op",
 ]
@@ -103,9 +105,20 @@ def key_names(key_set: int) -> tuple[str, ...]:
     return (*sorted(names.difference(known)), *known)
 
 
+def full_op(schema: str) -> str:
+    """Return the name with the overload: `add.Tensor` of `add.Tensor(Tensor self, ...) -> Tensor`."""
+    return schema.partition("(")[0]
+
+
 def short_op(schema: str) -> str:
-    """`add` from `add.Tensor(Tensor self, ...) -> Tensor`."""
-    return schema.partition("(")[0].partition(".")[0].rpartition("::")[2]
+    """Return the name alone: `add` of `add.Tensor(Tensor self, ...) -> Tensor`."""
+    return full_op(schema).partition(".")[0].rpartition("::")[2]
+
+
+def qualified_op(schema: str) -> str:
+    """Return the name with the namespace, which only schemas of libraries have: `aten::add`."""
+    name = full_op(schema).partition(".")[0]
+    return name if "::" in name else f"aten::{name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_MARKED = 1 << 18  # maximum runs of bytes that are marked one by one to count gaps and overlaps
 MAX_HITS = 4096  # elements that are listed over one stretch of bytes
 MAX_WORK = 1_000_000  # steps NumPy may take to decide whether two layouts have a byte in common
-_MADE_UP = 1 << 20
+_ARTIFICIAL_ADDRESS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class _Nowhere:
     def __init__(self, runs: Extent, low: int) -> None:
         self.__array_interface__ = {
             "version": 3,
-            "data": (_MADE_UP + runs.start - low, True),
+            "data": (_ARTIFICIAL_ADDRESS + runs.start - low, True),
             "typestr": "|u1",
             "shape": (*runs.sizes, runs.itemsize),
             "strides": (*runs.strides, 1),

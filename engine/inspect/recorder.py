@@ -61,7 +61,7 @@ def traces_directory() -> Path:
 
 
 def new_trace_path(name: str) -> Path:
-    """A path for a new trace called after `name`; no file is there yet, its folder is."""
+    """Return a path for a new trace named after `name`. Its folder exists, the file does not."""
     folder = traces_directory()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)  # of an earlier version, perhaps: recordings hold a program's values
@@ -75,13 +75,13 @@ def new_trace_path(name: str) -> Path:
 
 
 def newest_trace() -> Path | None:
-    """The trace in the user's data folder that was written last."""
+    """Return the trace in the user's data folder that was written last."""
     candidates = [(path.stat().st_mtime, path) for path in traces_directory().glob("*.uht")]
     return max(candidates)[1] if candidates else None
 
 
 def check_free(path: str | Path) -> Path:
-    """The path, if a trace can be made there; says what is in the way otherwise."""
+    """Return the path if a trace can be created there. Raises: an OSError that says why not."""
     path = Path(path)
     if path.exists():
         raise FileExistsError(f"{path} exists already; delete it or give the trace another name")
@@ -273,8 +273,8 @@ def record_program(
 
 
 def _occupy_standard_streams() -> None:
-    """Fills those of 0, 1 and 2 that are closed, up to an exec: else what we open comes to be there, and
-    the program has it for its stdin."""
+    """Open closed descriptors among 0, 1 and 2 until an exec. Otherwise a file that we open would get such a
+    number, and would be the program's stdin."""
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(fd)

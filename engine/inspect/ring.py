@@ -179,7 +179,7 @@ def raised(fd: int) -> int:
 
 
 def private_file(path: str | os.PathLike[str]) -> int:
-    """Make a file that only its owner may read; never one that is there already (FileExistsError)."""
+    """Create a file that only its owner may read. Raises: FileExistsError."""
     return raised(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 

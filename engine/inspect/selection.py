@@ -117,7 +117,7 @@ class Selection:
     @classmethod
     def of(cls, *items: SelectionItem) -> Selection:
         """Return the selection of these items; the last of each kind."""
-        parts: dict[str, SelectionItem] = {sort_of(item): item for item in items}
+        parts: dict[str, SelectionItem] = {kind_of(item): item for item in items}
         return cls(**parts)  # type: ignore[arg-type]
 
     def updated(self, other: Selection) -> Selection:
@@ -147,8 +147,8 @@ class Selection:
         return self != Selection()
 
 
-def sort_of(item: SelectionItem) -> str:
-    """The field of a selection that holds an item."""
+def kind_of(item: SelectionItem) -> str:
+    """Return the kind of an item: the field of a selection that holds it."""
     match item:
         case NodeSelection():
             return "node"
@@ -163,7 +163,7 @@ def sort_of(item: SelectionItem) -> str:
 
 
 KEYS = ("name", "tensor", "storage", "byte", "node", "file", "line", "call", "value", "graph_node")
-"""What can be typed: `x`, `name=x`, `tensor=3`, `storage=2,byte=16`, `line=4`."""
+"""The keys that a user may type: `name=x` (or `x`), `tensor=3`, `storage=2,byte=16`, `line=4`."""
 
 
 def parse_selection(spec: str, history: History, moment: int) -> tuple[SelectionItem, ...]:

@@ -31,7 +31,7 @@ from engine.inspect.sink import why_it_stopped
 LINE_EVENTS = 500_000
 """How many events a line may record before it is paused: what is recorded has to be folded, too."""
 _PIPEFUL = 1 << 16
-_MOST_READS = 64
+_MAX_READS = 64
 _WRITER = "engine.inspect.writer"  # a recording that a line started may end
 _END = 30.0  # seconds until all that the kernel started has ended
 _AGAIN = 0.1  # seconds after which a line that has not reacted to an interrupt is interrupted again
@@ -302,7 +302,7 @@ class Session:
             self._kernel.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """Ends the kernel at once, whatever it is doing; the next `poll` says that it died."""
+        """End the process at once, whatever it is doing; the next `poll` reports its death."""
         if self.alive:
             self._kernel.kill()
 
@@ -326,11 +326,11 @@ class Session:
         return [reply for line in lines if (reply := _decoded(line))]
 
     def _read_output(self, everything: bool) -> list[Reply]:
-        """Return what was printed: one pipeful per stream, or all that is there now."""
+        """Return the printed text: one pipeful per stream, or everything that is available."""
         number = self._unanswered[0] if self._unanswered else self._requests
         replies = []
         for fd, (kind, decoder) in self._streams.items():
-            for _ in range(_MOST_READS if everything else 1):
+            for _ in range(_MAX_READS if everything else 1):
                 data = _read(fd)
                 if text := decoder.decode(data):
                     replies.append(Reply(number, kind, text))

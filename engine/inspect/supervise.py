@@ -23,13 +23,13 @@ import signal
 import sys
 import time
 
-SPARED_S = 20.0  # how long a spared process may take to end by itself
+SPARED_S = 20.0  # how long a spared process may take to end on its own
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(status: int, spared: str, command: list[str]) -> None:
-    """Runs the command, and ends all that is left of it."""
+    """Run the command, and end all processes that remain of it."""
     os.set_inheritable(status, False)
     wake, woken = os.pipe()
     os.set_blocking(woken, False)

@@ -53,10 +53,10 @@ MAX_SEGMENT_EVENTS = 1 << 18
 MAX_SEGMENT_BLOBS = 96 << 20  # the recorder's ring holds 64 MB of them
 MAX_UNPACKED = 16 << 20  # bytes, of a file of any size; and for each byte of it:
 MAX_UNPACKED_PER_BYTE = 100
-EVENT_COST = 16  # bytes that an event takes here at least, whatever it was packed into
+EVENT_COST = 16  # minimum bytes of an event in memory, however well it was packed
 MAX_BLOBS = 1 << 30  # bytes of blobs, one segment after the other
 MAX_REPAIRED = 1 << 30  # bytes of a file that is read whole, as it lost its end
-_CACHED = 16 << 20  # bytes of unpacked blobs kept
+_MAX_CACHED = 16 << 20  # bytes of unpacked blobs
 PATIENCE = (
     0.5  # seconds to wait for a recorder that has locked the file while it opens or closes the file
 )
@@ -225,7 +225,7 @@ class TraceReader:
             data = b""
         self._unpacked[segment] = data
         self._inflated_blobs[segment] = len(data)
-        while len(self._unpacked) > 1 and sum(map(len, self._unpacked.values())) > _CACHED:
+        while len(self._unpacked) > 1 and sum(map(len, self._unpacked.values())) > _MAX_CACHED:
             del self._unpacked[next(iter(self._unpacked))]
         return data
 

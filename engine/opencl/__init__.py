@@ -1,8 +1,8 @@
 """Tensors on any device with an OpenCL 1.2 driver: a GPU, or the CPU with PoCL.
 
-PyTorch's `torch.cuda` under another name. The driver is loaded when one of these functions, or the first tensor
-on `"opencl"`, asks for it. The device runs later than Python: `synchronize` waits for it, and so does whatever
-reads a number. `alias_cuda()` lets programs run that were written for CUDA.
+PyTorch's `torch.cuda` under another name. The driver is loaded when one of these functions is called, or when
+the first tensor is created on `"opencl"`. The device runs asynchronously: `synchronize` waits for it, and so does
+everything that reads a number. `alias_cuda()` makes programs run that were written for CUDA.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ from engine.opencl.streams import stream as stream
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Return whether bfloat16 tensors can be there: they are computed in float32, which PyTorch calls emulation."""
+    """Return whether bfloat16 tensors are supported: float32 computes them, which PyTorch calls emulation."""
     return including_emulation and is_available()
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """Return (0, 0), lower than all of CUDA's: programs that ask use nothing special then."""
+    """Return (0, 0), lower than any CUDA device's: programs that check it then use no special features."""
     _index_of(device)
     return 0, 0
 

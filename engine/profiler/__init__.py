@@ -42,7 +42,7 @@ __getattr__ = getattr_of("profiler")
 
 
 class ProfilerActivity(enum.Enum):
-    """Kinds of devices to profile; only the CPU is there, others are ignored."""
+    """Kinds of devices to profile. Only the CPU is profiled; the others are ignored."""
 
     CPU = 0
     XPU = 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.inspect.events import qualified_op
 from engine.inspect.history import History
 from engine.inspect.trace import TraceReader
 
@@ -102,7 +103,7 @@ def _recorded_spans(history: History, shapes: bool) -> Iterator[FunctionEvent]:
 
     for row, (since, until) in enumerate(zip(calls.since, calls.until, strict=True)):
         schema = history.string(int(calls.op[row]))
-        event = span(f"aten::{schema.split('(')[0].split('.')[0]}", int(since), int(until))
+        event = span(qualified_op(schema), int(since), int(until))
         if shapes:
             event.input_shapes = _shapes(history, int(calls.id[row]), int(since))
         yield event

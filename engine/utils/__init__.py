@@ -1,4 +1,4 @@
-"""Utilities of training scripts: `data` (data sets, DataLoader), `checkpoint`, `tensorboard`, `cpp_extension`.
+"""Utilities for training scripts: `data` (data sets, DataLoader), `checkpoint`, `tensorboard`, `cpp_extension`.
 
 They are imported on first use. `cmake_prefix_path` is the folder in which CMake's find_package(Underhood) finds the
 library for C and C++ programs; pkg-config's folder is `../pkgconfig` relative to it.
@@ -54,7 +54,7 @@ def __dir__() -> list[str]:
 
 
 def _cmake_prefix_path() -> str:
-    """Return the folder next to the compiled library; in an editable install this file is elsewhere."""
+    """Return the folder next to the compiled library, which in an editable install is not next to this file."""
     from importlib.util import find_spec
     from pathlib import Path
 

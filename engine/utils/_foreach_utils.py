@@ -1,4 +1,4 @@
-"""Lists prepared for `_foreach_*` as PyTorch's optimizers do: tensors in groups of one device and dtype."""
+"""Preparation of lists for `_foreach_*`, as in PyTorch's optimizers: groups of tensors of one device and dtype."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def _group_tensors_by_device_and_dtype(
 
 
 def _device_has_foreach_support(device: Device) -> bool:
-    """Return whether `_foreach_*` take tensors of a device."""
+    """Return whether the `_foreach_*` functions accept tensors of a device."""
     return device.type == "cpu"
 
 
 def _has_foreach_support(tensors: Sequence[Tensor | None], device: Device) -> bool:
-    """Return whether `_foreach_*` take these tensors."""
+    """Return whether the `_foreach_*` functions accept these tensors."""
     return _device_has_foreach_support(device) and all(
         tensor is None or type(tensor) is Tensor for tensor in tensors
     )

@@ -178,7 +178,7 @@ def check_backward_validity(inputs: Any) -> None:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
-    """Return the devices of the arguments other than the CPU, and their generators' states: none are there."""
+    """Return the devices of the arguments other than the CPU, and their generators' states: always empty."""
     return [], []
 
 

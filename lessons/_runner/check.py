@@ -78,7 +78,7 @@ def uncovered(known: dict[str, str], lessons: list[Lesson]) -> str:
 
 
 def check_lesson(lesson: Lesson) -> list[str]:
-    """Everything that is wrong with one lesson, in words."""
+    """Return descriptions of all problems of one lesson."""
     with tempfile.TemporaryDirectory(prefix="underhood-check-") as folder:
         runner = Runner(lesson, folder=Path(folder))
         problems = list(check_files(lesson.folder))
@@ -139,7 +139,7 @@ def check_fields(text: str) -> Iterator[str]:
 
 
 def check_look(result: RunResult, step: Step) -> Iterator[str]:
-    """The view exists, and the recorded code has the line and the name to look at."""
+    """Check that the view exists, and that the recorded code has the line and the name to look at."""
     look = step.look
     assert look is not None
     if look.view not in VIEWS:

@@ -1,4 +1,4 @@
-"""Turns a lesson's "look at `x` in the Strides view" into a moment and a selection of a trace."""
+"""Conversion of a lesson's "look at `x` in the Strides view" to a moment and a selection of a trace."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def resolve_look(look: Look, history: History) -> tuple[int, Selection]:
 
 
 def moment_of(look: Look, history: History) -> int:
-    """The last moment of a line of the program, or of the whole program while its names live."""
+    """Return the last moment of a line; without a line, the last moment at which the program's names exist."""
     frames, lines = history.tables.frames, history.tables.lines
     if not len(frames):
         return int(history.end) - 1

@@ -54,7 +54,7 @@ class Questions:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`error` is empty if the program reached its end; then the answers are there."""
+    """The outcome of a program. If it reached its end, `error` is empty, and it has the answers."""
 
     stdout: str
     error: str = ""
@@ -272,7 +272,7 @@ def _wait(process: subprocess.Popen[bytes], clock: _Clock) -> None:
 
 
 def _end_all(process: subprocess.Popen[bytes]) -> None:
-    """Has the supervisor end whatever is left of the program, and waits until it has."""
+    """Make the supervisor end all remaining processes of the program, and wait for it."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.close()

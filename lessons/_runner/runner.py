@@ -125,7 +125,7 @@ class Runner:
         return self.folder / "exercise.py"
 
     def start_exercise(self) -> Path:
-        """Copies the starter into the learner's folder, unless something is there already."""
+        """Copy the starter to the learner's folder, unless the file exists."""
         path = self.exercise_path()
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ STEPS = 20
 
 
 def held_by(losses):
-    """Count the nodes in the graphs of the losses, and how many bytes these have saved."""
+    """Count the nodes in the graphs of the losses, and the bytes that they have saved."""
     todo = [loss.grad_fn for loss in losses if getattr(loss, "grad_fn", None) is not None]
     nodes, saved = set(todo), {}
     while todo:
@@ -33,7 +33,7 @@ def loss_of(step, weight):
 
 
 def evaluate(weight, keep):
-    """The losses of STEPS batches, of which only the numbers are wanted."""
+    """Return the losses of STEPS batches; only their numbers are needed."""
     losses = []
     for step in range(STEPS):
         losses.append(keep(loss_of(step, weight)))

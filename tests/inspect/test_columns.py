@@ -22,7 +22,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Traces of some hundred events are packed already."""
     monkeypatch.setattr(columns, "PLAIN", 200)
     monkeypatch.setattr(columns, "PACKED", 64)
-    monkeypatch.setattr(columns, "_LEAST_PACKED", 16)
+    monkeypatch.setattr(columns, "_MIN_PACKED", 16)
     monkeypatch.setattr(columns, "_CHUNK", 10)
 
 
@@ -132,7 +132,7 @@ def test_a_packed_trace_has_the_same_history(
         exec(compile(PROGRAM, str(path), "exec"), {"engine": engine})
     plain = History(TraceReader.open(tmp_path / "t.uht"))
     assert isinstance(plain.tables.events, np.ndarray)
-    for name, value in (("PLAIN", 100), ("PACKED", 64), ("_LEAST_PACKED", 16)):
+    for name, value in (("PLAIN", 100), ("PACKED", 64), ("_MIN_PACKED", 16)):
         monkeypatch.setattr(columns, name, value)
     packed = History(TraceReader.open(tmp_path / "t.uht"))
     assert isinstance(packed.tables.events, Events)

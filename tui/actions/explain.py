@@ -1,4 +1,4 @@
-"""The page of `e`: this event in words, its call, and the documentation of the operator."""
+"""The page that `e` opens: a description of this event, its call, the documentation of the operator."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def operator_doc(name: str) -> str:
     """The docstring of the engine's function or method of that name."""
     try:
         import engine
-    except ImportError:  # looking at a trace needs no engine
+    except ImportError:  # a trace can be viewed without the engine
         return ""
     function = getattr(engine, name, None) or getattr(getattr(engine, "Tensor", None), name, None)
     return inspect.getdoc(function) or "" if callable(function) else ""

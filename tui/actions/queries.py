@@ -196,8 +196,8 @@ def grads_read(nav: Navigator) -> list[int]:
 
 
 def _title(failure: Failure) -> list[str]:
-    """A heading. A message of several lines (a worker's traceback) or with signs of Markdown stays as it is."""
-    if any(sign in failure.message for sign in ("\n", "*", "`", "](")):
+    """A heading. A message of several lines (a worker's traceback) or with characters of Markdown is unchanged."""
+    if any(text in failure.message for text in ("\n", "*", "`", "](")):
         return [f"# {failure.type}", "", "```text", *failure.message.splitlines(), "```", ""]
     return [f"# {failure.title}", ""]
 
@@ -210,7 +210,7 @@ def _page(question: str, answer: Answer) -> list[str]:
 
 
 def copy_text(nav: Navigator) -> str:
-    """The selection in words, for the clipboard."""
+    """Describe the selection, for the clipboard."""
     selection = nav.selection
     tensor = nav.history.tensor(selection.tensor, nav.moment) if selection.tensor else None
     if tensor is None:

@@ -1,4 +1,4 @@
-"""Drawing without a screen: pictures, styles, signs. Imports neither Textual nor NumPy."""
+"""Drawing without a screen: pictures, styles, glyphs. Imports neither Textual nor NumPy."""
 
 from tui.render.glyphs import ASCII, SETS, UNICODE, Glyphs
 from tui.render.picture import (

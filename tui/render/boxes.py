@@ -43,7 +43,7 @@ class Grid:
         text = cut(clean(text), max(0, limit), self.glyphs.ellipsis)
         row = self._cells[y]
         if text.isascii():  # nearly always; one cell a character
-            row.update((at, (sign, style, target)) for at, sign in enumerate(text, x))
+            row.update((at, (glyph, style, target)) for at, glyph in enumerate(text, x))
             return x + len(text)
         for character in text:
             wide = cells(character)
@@ -102,18 +102,18 @@ class Grid:
         """Line `y` as spans: neighbours of the same style and target are one span."""
         written, wires = self._cells[y], self._wires[y]
         spans: list[Span] = []
-        signs: list[str] = []
+        symbols: list[str] = []
         style, target = "", None
         last = max((*written, *wires), default=-1)
         for x in range(min(last + 1, self.width)):
             cell = written.get(x) or (self._wire(wires[x]) if x in wires else _BLANK)
-            if signs and (cell[1] != style or (cell[2] is not target and cell[2] != target)):
-                spans.append(Span("".join(signs), style, target))
-                signs = []
-            sign, style, target = cell
-            signs.append(sign)
-        if signs:
-            spans.append(Span("".join(signs), style, target))
+            if symbols and (cell[1] != style or (cell[2] is not target and cell[2] != target)):
+                spans.append(Span("".join(symbols), style, target))
+                symbols = []
+            glyph, style, target = cell
+            symbols.append(glyph)
+        if symbols:
+            spans.append(Span("".join(symbols), style, target))
         return spans
 
     def picture(self) -> Picture:

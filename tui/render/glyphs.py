@@ -55,7 +55,7 @@ class Glyphs:
     joins: str  # comes from far away
     saved: str  # a saved tensor
     levels: str  # nine heights from nothing to full
-    wires: str  # 16 signs by the sum of their sides
+    wires: str  # 16 symbols by the sum of their sides
     heavy: str  # the same 16 for highlighted wires
 
     def wire(self, sides: int, heavy: bool = False) -> str:

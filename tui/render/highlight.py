@@ -69,5 +69,5 @@ class Coloured:
 
 @lru_cache(maxsize=8)
 def python(lines: tuple[str, ...]) -> Coloured:
-    """The coloured lines of a file, kept for as long as the file is being looked at."""
+    """Return the coloured lines of a file, which are cached while the file is on the screen."""
     return Coloured(lines)

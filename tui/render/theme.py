@@ -1,7 +1,7 @@
 """The one table of styles: what a semantic name looks like in each theme, and what it says.
 
 Pictures use names only ("address", "highlighted", "tensor3"). Every style that carries meaning also has an
-attribute (bold, underline, reverse, dim, italic), because colour is never the only sign: the `mono`
+attribute (bold, underline, reverse, dim, italic), because colour is never the only mark: the `mono`
 theme keeps the attributes and drops the colours. Values are style definitions as Rich reads them.
 """
 

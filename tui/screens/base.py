@@ -112,8 +112,8 @@ class BaseScreen(Screen[None]):
 def key_words(
     groups: tuple[KeyGroup, ...], ascii: bool = False, *, typing: bool = False
 ) -> list[Word]:
-    """The key bar: the rows marked for it, each clickable. Help comes first, so that it is there
-    in the narrowest bar; while text is typed it has its other key."""
+    """Return the key bar: the rows marked for it, each clickable. Help is first, so that the narrowest bar
+    shows it; while text is typed, it has its other key."""
     content = [Word(" ")]
     for group in (ANYWHERE, *groups):
         for key in group.rows:

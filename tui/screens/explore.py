@@ -230,9 +230,9 @@ class ExploreScreen(BaseScreen):
             )
         self.query_one("#title", Bar).say(title)
 
-    def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """For the help sheet."""
-        return list(self.viewer.signs())
+    def symbols(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return the symbols of the picture and their sentences, for the help."""
+        return list(self.viewer.symbols())
 
 
 def warm(nav: Navigator, names: Iterable[str] = ()) -> None:

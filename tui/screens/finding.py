@@ -184,7 +184,7 @@ class Finding(Vertical):
         """Ask for an expression to watch."""
         from tui.screens.prompt import PromptScreen
 
-        hint = "an expression: x[2], y.version, loss.item(); the same again removes it"
+        hint = "an expression: x[2], y.version, loss.item(); typing it again removes it"
         self.app.push_screen(PromptScreen("watch", "watch", hint), self.watch_expression)
 
     def watch_expression(self, text: str | None) -> None:

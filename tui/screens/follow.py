@@ -1,4 +1,4 @@
-"""A recording that grows while it is looked at: read and folded in a thread, so that keys never wait."""
+"""A recording that grows while it is open: read and folded in a thread, so that keys never wait."""
 
 from __future__ import annotations
 

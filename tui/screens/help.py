@@ -14,14 +14,14 @@ from tui.widgets.markdown import pieces, wrap
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-Table = tuple[str, list[tuple[str, str]]]  # heading, (sign, sentence)
+Table = tuple[str, list[tuple[str, str]]]  # heading, (symbol, sentence)
 
 
 def help_modal(screen: Screen) -> TextModal:
-    """The help of a screen: its view's signs first, then its keys."""
+    """The help of a screen: its view's symbols first, then its keys."""
     ascii = getattr(screen.app, "ascii", False)
-    signs: list[Table] = getattr(screen, "signs", list)()
-    tables = [*signs, *key_tables(screen, ascii)]
+    symbols: list[Table] = getattr(screen, "symbols", list)()
+    tables = [*symbols, *key_tables(screen, ascii)]
     return TextModal("Help", partial(draw_tables, tables))
 
 
@@ -45,15 +45,15 @@ def key_tables(screen: Screen, ascii: bool) -> list[Table]:
 
 
 def draw_tables(tables: Iterable[Table], width: int) -> Picture:
-    """Two columns per table: the sign, and its sentence wrapped next to it."""
+    """Draw two columns per table: the symbol, and its sentence wrapped next to it."""
     lines: list[list[Span]] = []
     for title, rows in tables:
         lines += [[Span(title, "head")], []]
-        widest = min(18, max((cells(sign) for sign, _ in rows), default=0))
-        for sign, description in rows:
+        widest = min(18, max((cells(symbol) for symbol, _ in rows), default=0))
+        for symbol, description in rows:
             body = wrap(pieces(description), max(20, width - widest - 2))
             for number, line in enumerate(body):
-                lead = fit(sign, widest) if number == 0 else " " * widest
+                lead = fit(symbol, widest) if number == 0 else " " * widest
                 lines.append([Span(lead, "name"), Span("  "), *line])
         lines.append([])
     return Picture.of(lines, width)

@@ -249,7 +249,7 @@ class LessonScreen(BaseScreen):
         self.run_worker(run, thread=True, exclusive=True)
 
     def action_act(self) -> None:
-        """Run, answer or check, whatever this step asks for."""
+        """Run the code, grade the answer or check the exercise, depending on the step."""
         if self.session is None:
             return
         kind = self.session.step.kind
@@ -445,9 +445,9 @@ class LessonScreen(BaseScreen):
         self.remove_class("looking")
         self.query_one("#prose").focus()
 
-    def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """For the help sheet."""
-        return list(self.query_one(Viewer).signs())
+    def symbols(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return the symbols of the picture and their sentences, for the help."""
+        return list(self.query_one(Viewer).symbols())
 
 
 def answering_words(hints: bool) -> list[Word]:

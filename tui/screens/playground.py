@@ -444,6 +444,6 @@ class PlaygroundScreen(BaseScreen):
             content[1:1] = [Word(f" {state} {count} ", "warn")]
         self.query_one("#title", Bar).say(content)
 
-    def signs(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """For the help sheet."""
-        return list(self.viewer.signs())
+    def symbols(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return the symbols of the picture and their sentences, for the help."""
+        return list(self.viewer.symbols())

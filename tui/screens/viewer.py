@@ -155,7 +155,7 @@ class Viewer(Finding):
             return
         before = self.has_class("two")
         two = self._arrange()
-        if before and not two and self.is_on_screen:  # what is there fits until there is more room
+        if before and not two and self.is_on_screen:  # this picture fits until there is more room
             self.call_after_refresh(self.show, sentence)
             return
         rooms = self._rooms_to_be() if two and not before else (None, None)
@@ -316,7 +316,7 @@ class Viewer(Finding):
         if self.nav is None:
             return
         self.nav.select(target)
-        self._pointing = self._focused()  # its own cursor moves there: it must not scroll by itself
+        self._pointing = self._focused()  # its own cursor moves there: no automatic scrolling
         if entered:
             self.action_follow()
         else:
@@ -444,7 +444,7 @@ class Viewer(Finding):
         return True
 
     def action_play(self) -> None:
-        """Step on by itself until the end, or until the key is pressed again."""
+        """Step automatically until the end, or until the key is pressed again."""
         if self._playing is not None:
             self._stop_playing("paused")
         elif self.nav is not None:
@@ -480,7 +480,7 @@ class Viewer(Finding):
         self.app.notify(text, title="Copied", timeout=3, markup=False)
 
     def action_explain(self) -> None:
-        """The event in words, and what the running operator does."""
+        """Describe the event, and explain the running operator."""
         if self.nav is None or self.nav.moment < 0:
             return
         from tui.actions.explain import explanation
@@ -563,14 +563,14 @@ class Viewer(Finding):
 
     # Help
 
-    def signs(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """Every sign of the focused view, for the help sheet."""
+    def symbols(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Yield the symbols of the focused view and their sentences, for the help."""
         if self.nav is None:
             return
         from tui.views import help_of, view
 
-        signs = help_of(self.view, self.app.glyphs)  # type: ignore[attr-defined]
-        yield f"{view(self.view).title}: what is on the screen", list(signs.items())
+        symbols = help_of(self.view, self.app.glyphs)  # type: ignore[attr-defined]
+        yield f"{view(self.view).title}: what is on the screen", list(symbols.items())
 
 
 def without(bound: BindingsMap, keys: frozenset[str]) -> BindingsMap:

@@ -1,4 +1,4 @@
-"""The views: one class per picture, found by looking into this folder.
+"""The views: one class per picture, found by listing this folder.
 
 Adding a view is adding a module here with one subclass of `View`; its keys, its help, its place among the
 tabs, its actions in the palette and its row in `underhood show` follow from the class. (A model that lessons
@@ -87,7 +87,7 @@ def key_groups(active: str = "") -> tuple[KeyGroup, ...]:
                 f"view('{each.key}')",
                 each.key,
                 f"show the {_spoken(each.title)} view",
-                f"Show the {_spoken(each.title)} view. {(type(each).__doc__ or '').splitlines()[0]}",
+                f"Show the {_spoken(each.title)} view. {each.summary}".rstrip(),
             )
             for each in views().values()
         ),

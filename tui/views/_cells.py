@@ -21,7 +21,7 @@ class Box:
     text: str
     style: str
     highlighted: bool
-    mark: str  # one sign after the text, or ""
+    mark: str  # one glyph after the text, or ""
     target: Target
 
 
@@ -106,8 +106,8 @@ def framed(row: Sequence[Box], cell: int, glyphs: Glyphs, gutter: Line) -> tuple
         top += [Span(across * (cell - 1 - len(number)), frame), Span(number, frame)]
         style = f"{box.style} highlighted" if box.highlighted else box.style
         middle += padded(box.text, cell - 2, style, box.target, ">", glyphs.ellipsis)
-        sign = "op highlighted" if box.highlighted else "op"
-        middle.append(Span(box.mark or " ", sign, box.target))
+        style = "op highlighted" if box.highlighted else "op"
+        middle.append(Span(box.mark or " ", style, box.target))
         bottom.append(Span(across * (cell - 1), frame))
     top.append(_corner(glyphs, LEFT + DOWN, heavy_cells[-2]))
     middle.append(_corner(glyphs, UP + DOWN, heavy_cells[-2]))

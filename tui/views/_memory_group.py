@@ -292,12 +292,12 @@ class Group:
         at = x
         for low in range(0, len(tensor.bar), step):
             share = tensor.bar[low : low + step]
-            sign, style = _bar_sign(share, self.glyphs, tensor_style(ordinal))
+            glyph, style = _bar_glyph(share, self.glyphs, tensor_style(ordinal))
             start = low * storage.bucket
             if start <= storage.byte < start + step * storage.bucket:
-                sign, style = self.glyphs.mark, "highlighted"
+                glyph, style = self.glyphs.mark, "highlighted"
             byte = cell_target(tensor.id, storage.id, start)
-            at = grid.put(at, y + 1, sign * min(wide, x + room - at), style, byte)
+            at = grid.put(at, y + 1, glyph * min(wide, x + room - at), style, byte)
         if not self.columns.boxed:
             text = f"+{tensor.lo} to +{tensor.hi}"
             if len(text) > room:
@@ -362,7 +362,7 @@ def _wire(tensor: TensorBox) -> str:
     return "path" if tensor.highlighted else "wire"
 
 
-def _bar_sign(share: tuple[int, ...], glyphs: Glyphs, style: str) -> tuple[str, str]:
+def _bar_glyph(share: tuple[int, ...], glyphs: Glyphs, style: str) -> tuple[str, str]:
     """The glyph and style of bytes that are used, unused, or used in part."""
     if all(used == 2 for used in share):
         return glyphs.full, style

@@ -55,14 +55,14 @@ def slice_lines(tensor: int, storage: int, grid: Grid, context: DrawContext) -> 
     glyphs = context.glyphs
     line = [Span(" slice [", "dim")]
     for dim, (at, size) in enumerate(zip(grid.lead, grid.lead_sizes, strict=True)):
-        for sign, to in ((glyphs.arrow_left, at - 1), (f"{at}", at), (glyphs.arrow, at + 1)):
+        for glyph, to in ((glyphs.arrow_left, at - 1), (f"{at}", at), (glyphs.arrow, at + 1)):
             target = None
             if 0 <= to < size and grid.at_row >= 0:
                 index = (*grid.lead[:dim], to, *grid.lead[dim + 1 :], grid.at_row, grid.at_column)
                 target = cell_target(tensor, storage, grid.extent.byte(index), index)
             style = "number" if to == at else "name" if target else "dim"
-            line.append(Span(sign, style, target))
-            line.append(Span("" if sign == glyphs.arrow else " "))
+            line.append(Span(glyph, style, target))
+            line.append(Span("" if glyph == glyphs.arrow else " "))
         line.append(Span(", ", "dim"))
     sizes = shape_text(grid.lead_sizes, glyphs.times)
     return [(*line, Span(":, :]", "dim"), Span(f"   one table of {sizes}", "dim"))]

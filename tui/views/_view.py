@@ -85,6 +85,8 @@ class View:
     key: ClassVar[str]
     """The key that opens it."""
     title: ClassVar[str]
+    summary: ClassVar[str] = ""
+    """What the picture shows, in a sentence for the palette and the help."""
     help: ClassVar[Mapping[str, str]]
     """Every symbol and heading that only this view has -> one sentence."""
     grain: ClassVar[str] = ""

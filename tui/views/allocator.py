@@ -20,8 +20,8 @@ from engine.inspect.selection import LineSelection, StorageSelection, TensorSele
 from tui.navigator import Navigator
 from tui.render import Glyphs, Picture, Target, fit
 from tui.render.boxes import Grid
-from tui.views._view import DrawContext, View, ViewOptions, action
-from tui.views._zoom import zoom_caption, zoomed
+from tui.views._view import DrawContext, action
+from tui.views._zoom import ZoomView, zoom_caption
 
 HELP = {
     "▁▂▃▄▅▆▇": "The top of a column of the graph, in eighths of a line.",
@@ -43,13 +43,6 @@ _FILLS = ("tensor0", "tensor1", "track")
 
 
 @dataclass(frozen=True, slots=True)
-class AllocatorOptions(ViewOptions):
-    """`zoom`: how often the window was halved."""
-
-    zoom: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class _Graph:
     """The position and size of a graph in cells, and its bytes by layer: of all storages, or of a device's."""
 
@@ -67,19 +60,12 @@ class _Graph:
         return self.y + self.rows
 
 
-class AllocatorView(View):
-    """Live bytes over the run, the peak, and what grows."""
-
+class AllocatorView(ZoomView):
     name = "allocator"
     key = "T"
     title = "Memory over time"
+    summary = "Live bytes over time, their peak, and what grows."
     help = HELP
-    Options = AllocatorOptions
-
-    def model(self, nav: Navigator) -> LiveMemory:
-        """The model of the zoomed window."""
-        zoom = nav.options_of(self.name).zoom
-        return project(nav.history, nav.moment, nav.selection, zoom)
 
     def draw(self, model: LiveMemory, context: DrawContext) -> Picture:
         """The graph above, what leaks and who created what below."""
@@ -123,16 +109,6 @@ class AllocatorView(View):
         if not model.leaks:
             return _why_peak(model)
         return "\n".join(line for leak in model.leaks for line in _why_leak(nav, leak))
-
-    @action("plus", "zoom in", "Show half as much of the run.")
-    def zoom_in(self, nav: Navigator) -> str:
-        """Halve the window."""
-        return zoomed(self, nav, 1)
-
-    @action("minus", "zoom out", "Show twice as much of the run.")
-    def zoom_out(self, nav: Navigator) -> str:
-        """Double the window."""
-        return zoomed(self, nav, -1)
 
 
 def _why_peak(model: LiveMemory) -> str:
@@ -237,15 +213,15 @@ def _draw_graph(grid: Grid, model: LiveMemory, graph: _Graph, glyphs: Glyphs) ->
             while layer and not values[layer]:
                 layer -= 1
             part = eighths - row * 8
-            sign = fills[layer] if part >= 8 else glyphs.levels[part]
-            grid.put(left + cell, graph.axis - 1 - row, sign, _FILLS[layer], target)
-    for moment, sign, style in (
+            glyph = fills[layer] if part >= 8 else glyphs.levels[part]
+            grid.put(left + cell, graph.axis - 1 - row, glyph, _FILLS[layer], target)
+    for moment, glyph, style in (
         (graph.peak_at, glyphs.mark, "warn"),
         (model.moment, glyphs.arrow_up, "current"),
     ):
         if model.first <= moment < model.last:
             x = left + (moment - model.first) * wide // (model.last - model.first)
-            grid.put(x, graph.axis, sign, style, Target(event=moment))
+            grid.put(x, graph.axis, glyph, style, Target(event=moment))
 
 
 def _leak(leak: Leak, width: int, glyphs: Glyphs) -> list[tuple[str, str]]:

@@ -67,11 +67,10 @@ SIDE = 100  # columns from which the entry and the generated code are side by si
 
 
 class DispatchView(View):
-    """A call through the dispatcher."""
-
     name = "dispatch"
     key = "8"
     title = "Dispatch"
+    summary = "A call through the dispatcher."
     help = HELP
 
     def draw(self, model: DispatchModel, context: DrawContext) -> Picture:
@@ -137,8 +136,8 @@ def _regions(model: DispatchModel, context: DrawContext) -> Line:
     """`in profile ▸ Normal.sample`: the regions that the call is part of."""
     spans = [Span(" in", "dim")]
     for region in model.regions:
-        sign = "" if len(spans) == 1 else f" {context.glyphs.arrow}"
-        spans += [Span(f"{sign} ", "dim"), Span(region.name, "name", Target(event=region.moment))]
+        glyph = "" if len(spans) == 1 else f" {context.glyphs.arrow}"
+        spans += [Span(f"{glyph} ", "dim"), Span(region.name, "name", Target(event=region.moment))]
     return tuple(spans)
 
 
@@ -208,10 +207,10 @@ def _keys(model: DispatchModel, context: DrawContext) -> list[Line]:
         highlighted = ran is not None and ran[1].done
         row = [Span("   "), *padded(key, wide, "op" if highlighted else "dim")]
         for argument in columns:
-            sign = (
+            glyph = (
                 glyphs.mark if key in argument.keys else "" if argument.recorded else glyphs.unknown
             )
-            row.append(Span(_middle(sign), "number"))
+            row.append(Span(_middle(glyph), "number"))
         row.append(Span(_middle(glyphs.mark), "title"))
         lines.append((*row, *_hop(model, key, ran, context)))
     if not model.hops:
@@ -258,9 +257,9 @@ def _absent(model: DispatchModel, context: DrawContext) -> Line:
 
 def _results(model: DispatchModel, context: DrawContext) -> list[Line]:
     if model.error:
-        sign = context.glyphs.fail
+        glyph = context.glyphs.fail
         first, *rest = wrapped(model.error, context.width - 4, "error", 3)
-        return [_heading("result"), (Span(f" {sign} ", "error"), first[1]), *rest]
+        return [_heading("result"), (Span(f" {glyph} ", "error"), first[1]), *rest]
     about = (
         "" if model.results else "not yet" if model.running else "none: it wrote into its arguments"
     )
@@ -372,7 +371,7 @@ def _calls(title: str, rows: Sequence[CallRow], context: DrawContext) -> list[Li
 
 
 def _call(row: CallRow, context: DrawContext, glyphs: Glyphs) -> Line:
-    sign = glyphs.current if row.current else glyphs.fail if row.error else glyphs.dot
+    glyph = glyphs.current if row.current else glyphs.fail if row.error else glyphs.dot
     time = f"  {row.time}" if row.done else "  not yet"
     indent = min(3 + 2 * row.depth, context.width // 2)
     text = cut(clean(row.text), max(8, context.width - indent - 3 - cells(time)), glyphs.ellipsis)
@@ -381,7 +380,7 @@ def _call(row: CallRow, context: DrawContext, glyphs: Glyphs) -> Line:
     )
     return (
         Span(" " * indent),
-        Span(f"{sign} ", "current" if row.current else "dim"),
+        Span(f"{glyph} ", "current" if row.current else "dim"),
         Span(text, style, Target(CallSelection(row.call))),
         Span(time, "dim"),
     )

@@ -70,11 +70,10 @@ class FusedOptions(ViewOptions):
 
 
 class FusedView(IRView):
-    """A fused kernel: trees, tile loop and launches."""
-
     name = "fused"
     key = "K"
     title = "Fused"
+    summary = "A fused kernel: trees, tile loop and launches."
     help = HELP
     fills_screen = True
     opens: ClassVar = {ValueSelection: 0, GraphNodeSelection: 0, SyntaxSelection: 0}

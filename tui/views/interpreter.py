@@ -59,11 +59,10 @@ _BESIDE = 100  # from this width registers and stack are next to the instruction
 
 
 class InterpreterView(IRView):
-    """Instructions, registers, stack and frames."""
-
     name = "interpreter"
     key = "I"
     title = "Interpreter"
+    summary = "Instructions, registers, stack and frames."
     help = HELP
     grain = "instruction"
     fills_screen = True
@@ -393,8 +392,8 @@ def _notes(
     if len(visible) < len(model.notes):
         grid.put(x + 6, top, f"{glyphs.ellipsis} {len(model.notes) - len(visible)} more", "dim")
     for y, note in enumerate(visible, top + 1):
-        sign = glyphs.done if note.good else glyphs.fail
-        text = f"{sign} {note.kind}: {' '.join(note.text.split())}"
+        glyph = glyphs.done if note.good else glyphs.fail
+        text = f"{glyph} {note.kind}: {' '.join(note.text.split())}"
         style = "text" if note.good else "warn"
         target = Target(event=note.moment)
         grid.put(x + 2, y, fit(text, right - x - 3, glyphs.ellipsis), style, target)

@@ -40,11 +40,10 @@ HELP = {
 
 
 class MemoryView(View):
-    """The way from names to bytes, in five columns."""
-
     name = "memory"
     key = "3"
     title = "Memory map"
+    summary = "The way from names to bytes, in five columns."
     help = HELP
     role = "first"
 

@@ -45,11 +45,10 @@ _GAP = 3  # cells between two tables
 
 
 class MicroscopeView(View):
-    """One cell of a result and what it is computed from."""
-
     name = "microscope"
     key = "9"
     title = "Microscope"
+    summary = "One cell of a result and what it is computed from."
     help = HELP
 
     def opened(self, nav: Navigator) -> str:

@@ -38,11 +38,10 @@ _SIDE_BY_SIDE = 78  # from this width the counts are side by side
 
 
 class ObjectView(View):
-    """The Python object of a tensor, and its holders."""
-
     name = "object"
     key = "6"
     title = "Object"
+    summary = "The Python object of a tensor, and its holders."
     help = HELP
     opens: ClassVar = {NameSelection: 0, OwnersPage: 0}
 

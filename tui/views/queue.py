@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from math import prod
 
 from engine.inspect.models._wording import bytes_text, pluralise
-from engine.inspect.models.queue import CommandRow, QueueModel, WaitRow, moments_of, project
+from engine.inspect.models.queue import CommandRow, QueueModel, WaitRow, moments_of
 from engine.inspect.selection import CallSelection
 from tui.navigator import Navigator
 from tui.render import Glyphs, Picture, Target, fit
 from tui.render.boxes import Grid
-from tui.views._view import DrawContext, View, ViewOptions, action
-from tui.views._zoom import zoom_caption, zoomed
+from tui.views._view import DrawContext, action
+from tui.views._zoom import ZoomView, zoom_caption
 
 HELP = {
     "host": "The first lane: the share of time in which the host waited for the device.",
@@ -33,33 +32,19 @@ HELP = {
     "pageable": "They are not: the host waits, or the bytes are first copied to where they may stay.",
     "new buffer": "The first byte of a new buffer was written, so that one without memory fails at once.",
     "after": "How long the command was in the queue before the device began.",
-    "waits": "The host stands still until the device has come so far.",
+    "waits": "The host waits until the device has reached this point.",
     ",": "Between thousands.",
 }
 
 _LABEL = 10
 
 
-@dataclass(frozen=True, slots=True)
-class QueueOptions(ViewOptions):
-    """`zoom`: how often the window was halved."""
-
-    zoom: int = 0
-
-
-class QueueView(View):
-    """The commands of a device: when the host enqueued them, when the device ran them, where the host waited."""
-
+class QueueView(ZoomView):
     name = "queue"
     key = "Q"
     title = "Queue"
+    summary = "When a device's commands were enqueued and run, and where the host waited."
     help = HELP
-    Options = QueueOptions
-
-    def model(self, nav: Navigator) -> QueueModel:
-        """The model of the zoomed window."""
-        zoom = nav.options_of(self.name).zoom
-        return project(nav.history, nav.moment, nav.selection, zoom)
 
     def draw(self, model: QueueModel, context: DrawContext) -> Picture:
         """The lanes above, the commands and waits round this moment below."""
@@ -71,16 +56,6 @@ class QueueView(View):
         _lanes(grid, model)
         _list(grid, model, context, 8)
         return grid.picture()
-
-    @action("plus", "zoom in", "Show half as much of the run in the lanes.")
-    def zoom_in(self, nav: Navigator) -> str:
-        """Halve the window."""
-        return zoomed(self, nav, 1)
-
-    @action("minus", "zoom out", "Show twice as much of the run in the lanes.")
-    def zoom_out(self, nav: Navigator) -> str:
-        """Double the window."""
-        return zoomed(self, nav, -1)
 
     @action("full_stop", "next command", "To where the next command is enqueued.")
     def next_command(self, nav: Navigator) -> str:
@@ -174,8 +149,10 @@ def items_text(items: tuple[int, ...], glyphs: Glyphs) -> str:
 
 def _command(grid: Grid, y: int, row: CommandRow, target: Target) -> None:
     glyphs, later = grid.glyphs, row.state == "later"
-    signs = {"over": glyphs.done, "running": glyphs.ready, "waiting": glyphs.waits}
-    x = grid.put(3, y, signs.get(row.state, " "), "good" if row.state == "over" else "dim", target)
+    symbols = {"over": glyphs.done, "running": glyphs.ready, "waiting": glyphs.waits}
+    x = grid.put(
+        3, y, symbols.get(row.state, " "), "good" if row.state == "over" else "dim", target
+    )
     back = row.kind == "device to host"
     x = grid.put(x + 1, y, glyphs.arrow_left if back else glyphs.arrow, "dim", target)
     is_kernel = row.kind == "kernel"

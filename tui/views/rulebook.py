@@ -42,11 +42,10 @@ _GAP = 3  # cells between two grids
 
 
 class RulebookView(View):
-    """The rulebook of a sparse convolution, one kernel offset at a time."""
-
     name = "rulebook"
     key = "D"
     title = "Rulebook"
+    summary = "The rulebook of a sparse convolution, one kernel offset at a time."
     help = HELP
 
     def draw(self, model: RulebookModel, context: DrawContext) -> Picture:

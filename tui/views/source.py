@@ -39,11 +39,10 @@ _NARROW = 60  # below this width the hits are left out
 
 
 class SourceView(View):
-    """The source at a moment."""
-
     name = "source"
     key = "1"
     title = "Source"
+    summary = "The source at a moment."
     help = HELP
     role = "side"
 

@@ -63,11 +63,10 @@ _RIGHT = (3, 5)  # columns of numbers
 
 
 class StorageView(View):
-    """The cells of a storage and the tensors over them."""
-
     name = "storage"
     key = "4"
     title = "Storage"
+    summary = "The cells of a storage and the tensors over them."
     help = HELP
     opens: ClassVar = {ObjectSelection: 0, StorageSelection: 0, CellSelection: 0}
 

@@ -69,11 +69,10 @@ _INDENT = 11  # of the formula, below `address =`
 
 
 class StridesView(View):
-    """The way from an index to an address."""
-
     name = "strides"
     key = "5"
     title = "Strides"
+    summary = "The way from an index to an address."
     help = HELP
     opens: ClassVar = {
         TensorSelection: 0,

@@ -1,19 +1,17 @@
-"""The timeline: the whole run as one bar, and the events round this moment in words."""
+"""The timeline: the whole run as one bar, and descriptions of the events around this moment."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from math import log
 
-from engine.inspect.models.timeline import EventRow, Life, Timeline, project
+from engine.inspect.models.timeline import EventRow, Life, Timeline
 from engine.inspect.selection import CallSelection, SelectionItem, StorageSelection, TensorSelection
-from tui.navigator import Navigator
 from tui.render import Glyphs, Picture, Target, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import DOWN, LEFT, RIGHT, UP
-from tui.views._view import DrawContext, View, ViewOptions, action
-from tui.views._zoom import zoom_caption, zoomed
+from tui.views._view import DrawContext
+from tui.views._zoom import ZoomView, zoom_caption
 
 HELP = {
     "▁▂▃▄▅▆▇█": "The run, or the part that + and - zoom to, from left to right by event number. The height is "
@@ -57,36 +55,12 @@ _MAX_REGIONS = 3  # rows of regions inside each other
 _MAX_INDENT = 6  # nested calls that are indented
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineOptions(ViewOptions):
-    """`zoom`: how often the window of the bar was halved."""
-
-    zoom: int = 0
-
-
-class TimelineView(View):
-    """The whole run, and the events round this moment."""
-
+class TimelineView(ZoomView):
     name = "timeline"
     key = "2"
     title = "Timeline"
+    summary = "The whole run, and the events around this moment."
     help = HELP
-    Options = TimelineOptions
-
-    def model(self, nav: Navigator) -> Timeline:
-        """The model with the zoomed window of the bar."""
-        zoom = nav.options_of(self.name).zoom
-        return project(nav.history, nav.moment, nav.selection, zoom)
-
-    @action("plus", "zoom in", "Show half as much of the run in the bar.")
-    def zoom_in(self, nav: Navigator) -> str:
-        """Halve the window."""
-        return zoomed(self, nav, 1)
-
-    @action("minus", "zoom out", "Show twice as much of the run in the bar.")
-    def zoom_out(self, nav: Navigator) -> str:
-        """Double the window."""
-        return zoomed(self, nav, -1)
 
     def draw(self, model: Timeline, context: DrawContext) -> Picture:
         """Exactly as high as there is room; the moment a little above the middle of the list."""
@@ -197,9 +171,9 @@ def _name_life(grid: Grid, life: Life, start: int, stop: int, target: Target) ->
         grid.put((start + stop - len(label)) // 2, 3, label, "name", target)
 
 
-def _marks(grid: Grid, marks: Iterable[tuple[int, int]], y: int, sign: str, style: str) -> None:
+def _marks(grid: Grid, marks: Iterable[tuple[int, int]], y: int, glyph: str, style: str) -> None:
     for moment, x in marks:
-        grid.put(x, y, sign, style, Target(event=moment))
+        grid.put(x, y, glyph, style, Target(event=moment))
 
 
 def _steps(grid: Grid, model: Timeline, context: DrawContext, y: int) -> None:

@@ -56,11 +56,10 @@ BESIDES = 5  # cells of a column that are not the number: bracket, mark, blank, 
 
 
 class ValuesView(View):
-    """The numbers of a tensor."""
-
     name = "values"
     key = "7"
     title = "Values"
+    summary = "The numbers of a tensor."
     help = HELP
     opens: ClassVar = {CellSelection: 1}
 
@@ -199,7 +198,7 @@ def _cell(model: ValuesModel, cell: ValueCell, width: int, context: DrawContext)
     target = cell_target(model.tensor, model.storage, cell.byte, cell.index)
     mark = {"changed": glyphs.mark, "learned": "+"}.get(cell.changed, " ")
     begin, end, highlighted = ("[", "]", " highlighted") if cell.selected else (" ", " ", "")
-    sign, style = _sign(cell, context)
+    glyph, style = _glyph(cell, context)
     number = {"number": "number", "unknown": "unknown"}.get(cell.kind, "warn") + highlighted
     text = cell.text or glyphs.unknown
     return (
@@ -207,13 +206,13 @@ def _cell(model: ValuesModel, cell: ValueCell, width: int, context: DrawContext)
         Span(mark, "name" + highlighted, target),
         *padded(text, width - BESIDES, number, target, ">", glyphs.ellipsis),
         Span(" ", highlighted.strip(), target),
-        Span(sign, style + highlighted, target),
+        Span(glyph, style + highlighted, target),
         Span(end, highlighted.strip(), target),
     )
 
 
-def _sign(cell: ValueCell, context: DrawContext) -> tuple[str, str]:
-    """The sign after a number: its height on the scale, or why it has none."""
+def _glyph(cell: ValueCell, context: DrawContext) -> tuple[str, str]:
+    """The glyph after a number: its height on the scale, or why it has none."""
     glyphs = context.glyphs
     if cell.kind == "unknown":
         return " ", "unknown"

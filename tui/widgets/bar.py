@@ -52,8 +52,8 @@ class Bar(Widget):
             return Strip.blank(width, self.rich_style)
         strip = strip_of((Span(word.text, word.style) for word in self.content), ink_of(self.app))
         if strip.cell_length > width:
-            sign = "~" if getattr(self.app, "ascii", False) else "…"
-            strip = Strip.join([strip.crop(0, width - 1), strip_of([Span(sign, "dim")], "mono")])
+            glyph = "~" if getattr(self.app, "ascii", False) else "…"
+            strip = Strip.join([strip.crop(0, width - 1), strip_of([Span(glyph, "dim")], "mono")])
         return strip.extend_cell_length(width, self.rich_style).apply_style(self.rich_style)
 
     def on_click(self, event: events.Click) -> None:

@@ -34,7 +34,7 @@ Select = Callable[[Target, bool], None]
 
 
 class Canvas(ScrollView, can_focus=True):
-    """Shows a `Picture`; calls `select` when the cursor comes to a target.
+    """Shows a `Picture`; calls `select` when the cursor reaches a target.
 
     `select(target, entered)` is called at once and not by a message, so that whatever it redraws is in
     the same frame as the cursor. `entered` means a double click.

@@ -93,8 +93,8 @@ def lay(block: tuple[str, list[str]], width: int, glyphs: Glyphs) -> list[list[S
     if kind == "item":
         match = ITEM.match(lines[0])
         assert match is not None  # blocks() made this an item because it matches
-        sign = glyphs.dot if match[2] in "-*" else match[2]
-        lead = match[1] + sign + " "
+        glyph = glyphs.dot if match[2] in "-*" else match[2]
+        lead = match[1] + glyph + " "
         body = wrap(pieces(" ".join([match[3], *lines[1:]])), width - cells(lead))
         indent = " " * cells(lead)
         return [[Span(indent if n else lead, "head"), *line] for n, line in enumerate(body)]

@@ -79,5 +79,5 @@ def draw_strip(
         return [Span(" no events", "dim")]
     text = "".join(glyphs.level(level) for level in levels[:width]).ljust(width)
     column = column_of(moment, width, end)
-    sign = text[column] if text[column].strip() else glyphs.current
-    return [Span(text[:column], "bar"), Span(sign, "current"), Span(text[column + 1 :], "track")]
+    glyph = text[column] if text[column].strip() else glyphs.current
+    return [Span(text[:column], "bar"), Span(glyph, "current"), Span(text[column + 1 :], "track")]

@@ -47,10 +47,10 @@ from engine.inspect.history.fold import Tables
 from engine.inspect.history.table import Ints, Table
 
 F = TypeVar("F")
-_MOST_RANK = 64
+_MAX_RANK = 64
 _USUAL_RANK = 6
-_KEPT = 1 << 17
-_SHORT = 200  # characters of a text that is kept
+_MAX_CACHED = 1 << 17
+_MAX_CACHED_TEXT = 200  # characters of a text that is cached
 
 
 class Rows:
@@ -70,13 +70,13 @@ class Rows:
         self.object = Facts(self._objects)
 
     def text(self, event: int) -> str:
-        """The text attached to an event. Short ones are cached: reading warnings far apart in a trace
+        """Return the text attached to an event. Short ones are cached: reading warnings far apart in a trace
         would unpack their segments at every step."""
         known = self._strings.get(event)
         if known is None:
             known = self.trace.blob(event).decode("utf-8", "replace")
-            if len(known) <= _SHORT:
-                if len(self._strings) >= _KEPT:
+            if len(known) <= _MAX_CACHED_TEXT:
+                if len(self._strings) >= _MAX_CACHED:
                     self._strings = {}  # one assignment, because another thread may read it
                 self._strings[event] = known
         return known
@@ -88,30 +88,30 @@ class Rows:
         )
         facts = []
         parts = zip(_rows(table, rows), described.tolist(), lengths.tolist(), strict=True)
-        for got, integers, length in parts:
+        for columns, integers, length in parts:
             if length > 3 + 2 * _USUAL_RANK:
-                blob = self.trace.blob(got["since"])[: 8 * (3 + 2 * _MOST_RANK)]
+                blob = self.trace.blob(columns["since"])[: 8 * (3 + 2 * _MAX_RANK)]
                 integers = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
                 length = len(integers)
             counter, base, rank = integers[:3]
             rank = min(max(rank, 0), max(length - 3, 0) // 2)
-            layout = got["layout"]
+            layout = columns["layout"]
             fact = TensorFact(
-                since=got["since"],
-                until=got["until"],
-                id=got["id"],
-                storage=got["storage"],
+                since=columns["since"],
+                until=columns["until"],
+                id=columns["id"],
+                storage=columns["storage"],
                 dtype=dtype_name(layout & 0xFF),
                 device=device_name(layout >> 8 & 0xFF | (layout >> 24 & 0xFF) << 8),
                 wrapped_number=bool(layout >> 16 & 1),
-                offset=got["offset"],
+                offset=columns["offset"],
                 sizes=tuple(integers[3 : 3 + rank]),
                 strides=tuple(integers[3 + rank : 3 + 2 * rank]),
                 counter=counter,
                 base=base,
                 keys=_key_names(layout >> 32),
             )
-            facts.append(fact if _can_be(fact) else self._nothing(fact))
+            facts.append(fact if _is_possible(fact) else self._nothing(fact))
         return facts
 
     def _nothing(self, fact: TensorFact) -> TensorFact:
@@ -123,65 +123,65 @@ class Rows:
         return replace(fact, dtype="uint8", sizes=(0,), strides=(1,), offset=0)
 
     def _storages(self, rows: Ints) -> list[StorageFact]:
-        spelled = (
-            _spelled(got, allocator=ALLOCATORS) | {"device": device_name(got["device"])}
-            for got in _rows(self.tables.storages, rows)
+        named = (
+            _with_names(columns, allocator=ALLOCATORS) | {"device": device_name(columns["device"])}
+            for columns in _rows(self.tables.storages, rows)
         )
-        return [StorageFact(**got) for got in spelled]
+        return [StorageFact(**columns) for columns in named]
 
     def _blocks(self, rows: Ints) -> list[BlockFact]:
-        spelled = (
-            _spelled(got, allocator=ALLOCATORS) | {"reused": bool(got["reused"])}
-            for got in _rows(self.tables.blocks, rows)
+        named = (
+            _with_names(columns, allocator=ALLOCATORS) | {"reused": bool(columns["reused"])}
+            for columns in _rows(self.tables.blocks, rows)
         )
-        return [BlockFact(**got) for got in spelled]
+        return [BlockFact(**columns) for columns in named]
 
     def version(self, row: int) -> VersionFact:
         return VersionFact(**_row(self.tables.versions, row))
 
     def _objects(self, rows: Ints) -> list[ObjectFact]:
         facts = []
-        for got in _rows(self.tables.objects, rows):
-            got["type"] = self.trace.string(got["type"])
-            facts.append(ObjectFact(**got, header=self.trace.blob(got["since"])))
+        for columns in _rows(self.tables.objects, rows):
+            columns["type"] = self.trace.string(columns["type"])
+            facts.append(ObjectFact(**columns, header=self.trace.blob(columns["since"])))
         return facts
 
     def _names(self, rows: Ints) -> list[NameFact]:
         facts = []
-        for got in _rows(self.tables.names, rows):
-            got["name"] = self.trace.string(got["name"])
-            text = "" if got["tensor"] else self.text(got["since"])
-            facts.append(NameFact(**_spelled(got, kind=HOLDERS), text=text))
+        for columns in _rows(self.tables.names, rows):
+            columns["name"] = self.trace.string(columns["name"])
+            text = "" if columns["tensor"] else self.text(columns["since"])
+            facts.append(NameFact(**_with_names(columns, kind=HOLDERS), text=text))
         return facts
 
     def frame(self, row: int) -> FrameFact:
-        got = _row(self.tables.frames, row)
-        got["function"] = self.trace.string(got["function"])
-        return FrameFact(**got, path=self.trace.source(got["file"])[0])
+        columns = _row(self.tables.frames, row)
+        columns["function"] = self.trace.string(columns["function"])
+        return FrameFact(**columns, path=self.trace.source(columns["file"])[0])
 
     def line(self, row: int) -> LineFact:
-        got = _row(self.tables.lines, row)
-        return LineFact(**got, path=self.trace.source(got["file"])[0])
+        columns = _row(self.tables.lines, row)
+        return LineFact(**columns, path=self.trace.source(columns["file"])[0])
 
     def call(self, row: int, line: LineFact | None) -> CallFact:
-        """`line` is the program's line that was running."""
-        got = _row(self.tables.calls, row)
-        schema, _, origin = self.trace.string(got["op"]).partition("\n")
+        """Return a call. `line`: the line of the program that was running."""
+        columns = _row(self.tables.calls, row)
+        schema, _, origin = self.trace.string(columns["op"]).partition("\n")
         defined_at, _, library = origin.partition("\n")
         results: tuple[int, ...] = ()
-        if got["exit"] < FOREVER:
-            left = fields_of(self.tables.events[got["exit"]])
+        if columns["exit"] < FOREVER:
+            left = fields_of(self.tables.events[columns["exit"]])
             results = (left["first"], left["second"], left["third"])[: max(0, left["n_results"])]
-        arguments = self.trace.blob(got["since"])
+        arguments = self.trace.blob(columns["since"])
         return CallFact(
-            since=got["since"],
-            until=got["until"],
-            id=got["id"],
+            since=columns["since"],
+            until=columns["until"],
+            id=columns["id"],
             schema=schema,
-            parent=got["parent"],
-            args=decode_arguments(arguments, got["n_args"], schema, self.trace.string),
+            parent=columns["parent"],
+            args=decode_arguments(arguments, columns["n_args"], schema, self.trace.string),
             results=results,
-            error=self.text(got["error"]) if got["error"] < FOREVER else "",
+            error=self.text(columns["error"]) if columns["error"] < FOREVER else "",
             frame=line.frame if line else 0,
             file=line.file if line else 0,
             line=line.line if line else 0,
@@ -190,31 +190,31 @@ class Rows:
         )
 
     def hop(self, row: int) -> HopFact:
-        got = _row(self.tables.hops, row)
+        columns = _row(self.tables.hops, row)
         return HopFact(
-            moment=got["since"],
-            call=got["call"],
-            op=short_op(self.trace.string(got["op"])),
-            key=coded(KEYS, got["key"]),
-            keys=key_names(got["key_set"]),
-            kernel=self.trace.string(got["kernel"]),
+            moment=columns["since"],
+            call=columns["call"],
+            op=short_op(self.trace.string(columns["op"])),
+            key=coded(KEYS, columns["key"]),
+            keys=key_names(columns["key_set"]),
+            kernel=self.trace.string(columns["kernel"]),
         )
 
     def plan(self, row: int) -> PlanFact:
-        """Return the complete operands of a truncated stream."""
-        got = _row(self.tables.plans, row)
-        blob = self.trace.blob(got["since"])
+        """Return the plan of a kernel; of a truncated stream, with its complete operands."""
+        columns = _row(self.tables.plans, row)
+        blob = self.trace.blob(columns["since"])
         integers = np.frombuffer(blob[: len(blob) & ~7], "<i8").tolist()
         vector, rank, count = (*integers, 0, 0, 0)[:3]
         rank = min(max(rank, 0), max(len(integers) - 3, 0))
         rows = [integers[at : at + 1 + rank] for at in range(3 + rank, len(integers), 1 + rank)]
         complete = [row for row in rows[: max(count, 0)] if len(row) == 1 + rank]
         return PlanFact(
-            moment=got["since"],
-            call=got["call"],
-            loop=self.trace.string(got["loop"]),
-            isa=self.trace.string(got["isa"]),
-            threads=got["threads"],
+            moment=columns["since"],
+            call=columns["call"],
+            loop=self.trace.string(columns["loop"]),
+            isa=self.trace.string(columns["isa"]),
+            threads=columns["threads"],
             vector=vector,
             sizes=tuple(integers[3 : 3 + rank]),
             operands=tuple(PlanOperand(row[0], tuple(row[1:])) for row in complete),
@@ -222,15 +222,15 @@ class Rows:
 
     def command(self, row: int) -> CommandFact:
         """Return a command; a truncated description leaves fields empty."""
-        got = _row(self.tables.commands, row)
+        columns = _row(self.tables.commands, row)
         try:
-            detail = json.loads(self.text(got["since"]))
+            detail = json.loads(self.text(columns["since"]))
         except ValueError:
             detail = {}
         if not isinstance(detail, dict):
             detail = {}
         return CommandFact(
-            **(got | {"device": device_name(got["device"])}),
+            **(columns | {"device": device_name(columns["device"])}),
             kind=str(detail.get("kind", "?")),
             name=str(detail.get("name", "?")),
             pinned=detail.get("pinned") is True,
@@ -245,23 +245,26 @@ class Rows:
         return RegionFact(since, int(table.until[row]), int(table.id[row]), self.text(since))
 
     def wait(self, row: int) -> WaitFact:
-        got = _row(self.tables.waits, row)
-        names = {"device": device_name(got["device"]), "reason": self.trace.string(got["reason"])}
-        return WaitFact(**(got | names))
+        columns = _row(self.tables.waits, row)
+        names = {
+            "device": device_name(columns["device"]),
+            "reason": self.trace.string(columns["reason"]),
+        }
+        return WaitFact(**(columns | names))
 
     def exception(self, row: int) -> ExceptionFact:
-        got = _row(self.tables.exceptions, row)
+        columns = _row(self.tables.exceptions, row)
         return ExceptionFact(
-            moment=got["since"],
-            frame=got["frame"],
-            line=got["line"],
-            type=self.trace.string(got["type"]),
-            message=self.text(got["since"]),
+            moment=columns["since"],
+            frame=columns["frame"],
+            line=columns["line"],
+            type=self.trace.string(columns["type"]),
+            message=self.text(columns["since"]),
         )
 
     def output(self, row: int) -> OutputFact:
-        got = _row(self.tables.output, row)
-        return OutputFact(got["since"], got["stream"], self.text(got["since"]))
+        columns = _row(self.tables.output, row)
+        return OutputFact(columns["since"], columns["stream"], self.text(columns["since"]))
 
 
 def _count(value: Any) -> int:
@@ -269,7 +272,7 @@ def _count(value: Any) -> int:
 
 
 def _counts(value: Any) -> tuple[int, ...]:
-    """The sizes of a kernel's dimensions, which the trace has as a number or as a list."""
+    """Return the sizes of a kernel's dimensions, which the trace has as a number or as a list."""
     values = value if isinstance(value, list) else [value]
     return tuple(each for each in values if type(each) is int)
 
@@ -292,7 +295,7 @@ class Facts(Generic[F]):
         missing = [row for row in numbers if row not in cache]
         if missing:
             facts = zip(missing, self._make(np.array(missing)), strict=True)
-            if len(cache) + len(missing) > _KEPT:
+            if len(cache) + len(missing) > _MAX_CACHED:
                 cache = {row: cache[row] for row in numbers if row in cache}
             cache.update(facts)
             self._cache = cache
@@ -304,7 +307,7 @@ def _key_names(key_set: int) -> tuple[str, ...]:
     return key_names(key_set)
 
 
-def _can_be(fact: TensorFact) -> bool:
+def _is_possible(fact: TensorFact) -> bool:
     """Return whether a tensor can have this description: a known dtype, bytes that can be addressed."""
     if fact.dtype.startswith("?") or min((fact.offset, *fact.sizes, *fact.strides)) < 0:
         return False
@@ -313,12 +316,12 @@ def _can_be(fact: TensorFact) -> bool:
 
 
 def each(fact: Any, rows: Iterable[Any]) -> tuple[Any, ...]:
-    """The facts of several rows."""
+    """Return the facts of several rows."""
     return tuple(fact(int(row)) for row in rows)
 
 
 def _rows(table: Table, rows: Ints) -> Iterator[dict[str, Any]]:
-    """The columns of some rows by name, as plain ints."""
+    """Yield the columns of some rows by name, as plain ints."""
     names = ("since", "until", *table.columns)
     columns = (table.since, table.until, *table.columns.values())
     values = (column[rows].tolist() for column in columns)
@@ -326,10 +329,10 @@ def _rows(table: Table, rows: Ints) -> Iterator[dict[str, Any]]:
 
 
 def _row(table: Table, row: int) -> dict[str, Any]:
-    """The columns of one row by name, as plain ints."""
+    """Return the columns of one row by name, as plain ints."""
     return next(_rows(table, np.array([row])))
 
 
-def _spelled(got: dict[str, Any], **names: tuple[str, ...]) -> dict[str, Any]:
+def _with_names(columns: dict[str, Any], **names: tuple[str, ...]) -> dict[str, Any]:
     """Replace small codes in the row by their names."""
-    return got | {field: coded(names[field], got[field]) for field in names}
+    return columns | {field: coded(names[field], columns[field]) for field in names}

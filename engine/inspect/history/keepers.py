@@ -18,9 +18,9 @@ from engine.inspect.history.facts import Holder, NameFact
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
-_MOST_NODES = 20_000  # nodes of a graph that are searched for a result
-_MOST_STEPS = 12  # links of one chain
-_MOST_WAYS = 8
+_MAX_NODES = 20_000  # nodes of a graph that are searched for a result
+_MAX_STEPS = 12  # links of one chain
+_MAX_WAYS = 8  # chains that are listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def keepers(history: History, tensor: int, m: int) -> tuple[Keeper, ...]:
     """Return the keepers of a tensor: a chain for each holder, those that end at a name first."""
     ways = [*_object_ways(history, tensor, m), *_native_ways(history, tensor, m, {tensor})]
     ways.sort(key=lambda way: (not way.named, way.since))
-    return tuple(ways[:_MOST_WAYS])
+    return tuple(ways[:_MAX_WAYS])
 
 
 def node_keepers(history: History, node: int, m: int) -> tuple[Keeper, ...]:
@@ -137,7 +137,7 @@ def _tensor_links(
         own = [_name_way(history, name, m) for name in names]
         best = min(own, key=lambda way: (len(way.links), way.since))
         return best.links, True
-    if tensor in seen or len(seen) > _MOST_STEPS:
+    if tensor in seen or len(seen) > _MAX_STEPS:
         return (), False
     ways = _native_ways(history, tensor, m, seen | {tensor})
     named = [way for way in ways if way.named]
@@ -191,7 +191,7 @@ def _results(history: History, node: int, m: int) -> list[tuple[int, int, int]]:
     named: list[tuple[int, int, int]] = []
     others: list[tuple[int, int, int]] = []
     queue, known = deque([(node, 0)]), {node}
-    while queue and len(known) < _MOST_NODES and len(named) < _MOST_WAYS:
+    while queue and len(known) < _MAX_NODES and len(named) < _MAX_WAYS:
         at, distance = queue.popleft()
         rows = tables.grad_fns.where_at("node", at, m)
         for tensor in np.unique(tables.grad_fns.tensor[rows]).tolist():
@@ -202,4 +202,4 @@ def _results(history: History, node: int, m: int) -> list[tuple[int, int, int]]:
             if above not in known:
                 known.add(above)
                 queue.append((above, distance + 1))
-    return [*named, *others[:_MOST_WAYS]]
+    return [*named, *others[:_MAX_WAYS]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_KEPT_IN = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]*)'\]")
+_MEMBER = re.compile(r"\._(?:modules|parameters|buffers)\['([^'\]]*)'\]")
 
 
 _STATE = re.compile(r"\.state\[key (\d+)\]\['([^'\]]*)'\]")
@@ -17,4 +17,4 @@ def parameter_path(name: str) -> str:
     `optimizer.state[0].exp_avg` of the state that an optimizer keeps per parameter."""
     if ".state[key " in name:
         name = _STATE.sub(r".state[\1].\2", name)
-    return _KEPT_IN.sub(r".\1", name) if "._" in name else name
+    return _MEMBER.sub(r".\1", name) if "._" in name else name

@@ -20,6 +20,7 @@ from engine.inspect.events import (
     HOLDERS,
     NUMBER,
     dtype_code,
+    full_op,
     named_fields,
     record_field,
     short_op,
@@ -108,7 +109,7 @@ class Search:
         ids = [
             number
             for number, text in self.history.trace.strings.items()
-            if predicate in (short_op(text).lower(), text.partition("(")[0].lower())
+            if predicate in (short_op(text).lower(), full_op(text).lower())
         ]
         calls = self.history.tables.calls
         return self._with_values("call", calls.id[np.isin(calls.op, ids)])

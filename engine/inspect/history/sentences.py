@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine._generated.event_kinds import Kind
     from engine.inspect.history import History
 
-_MOST_TEXT = 60
+_MAX_TEXT = 60
 Spelled = Callable[["History", int, int], str]
 
 
@@ -87,7 +87,7 @@ def tensor_words(history: History, m: int, tensor: int) -> str:
 def short(text: str) -> str:
     """One line, not too long."""
     text = " ".join(text.split())
-    return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 3] + "..."
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
 
 
 _TENSORS = ("TENSOR", "WRAPPER", "SPARSE")  # holders that are tensors

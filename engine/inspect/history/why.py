@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from engine.inspect.history.autograd.backward_pass import BackwardPass
 
 _DETACHING = ("detach", "detach_", "data")
-_MOST = 3  # facts of one kind that an answer lists
-_MOST_ADDED = 6  # holders whose counts are added up
-_MOST_OTHERS = 6  # holders of a tensor's memory that are listed
+_MAX_LISTED = 3  # facts of one kind that an answer lists
+_MAX_ADDED = 6  # holders whose counts are added up
+_MAX_OTHERS = 6  # holders of a tensor's memory that are listed
 _LATEST = 64  # backward passes that are examined, newest first
 _ACCUMULATES = 4  # the flag of BACKWARD_BEGIN
 
@@ -53,11 +53,11 @@ def _overwritten(history: History, saved: SavedFact, m: int) -> Answer:
     facts = [
         f"node {history.autograd.describe_node(saved.node)} saved it at version {saved.version}{retained}"
     ]
-    for write in writes[:_MOST]:
+    for write in writes[:_MAX_LISTED]:
         by = operation(history, write.call)
         facts.append(f"{by}{location(history, write.since)} made it version {write.version}")
-    if len(writes) > _MOST:
-        facts.append(f"{len(writes) - _MOST} more writes followed")
+    if len(writes) > _MAX_LISTED:
+        facts.append(f"{len(writes) - _MAX_LISTED} more writes followed")
     first = writes[0]
     line = history.line_at(first.since)
     text = (
@@ -82,7 +82,7 @@ def why_alive(history: History, tensor: int, m: int) -> Answer:
     ]
     facts = [f"kept by {way.text}" for way in keepers(history, tensor, m)] + facts
     text = f"{name} has use count {owners.impl.count}"
-    if 1 < len(owners.impl.holders) <= _MOST_ADDED:
+    if 1 < len(owners.impl.holders) <= _MAX_ADDED:
         text += f" = {counts}"
     if owners.object is not None:
         facts += [
@@ -97,10 +97,10 @@ def why_alive(history: History, tensor: int, m: int) -> Answer:
         others = tuple(holder for holder in others if holder.id != tensor)
         facts += [
             f"its memory: also {holder.name}{_since(history, holder.since)}"
-            for holder in others[:_MOST_OTHERS]
+            for holder in others[:_MAX_OTHERS]
         ]
-        if len(others) > _MOST_OTHERS:
-            facts.append(f"its memory: and {len(others) - _MOST_OTHERS} more")
+        if len(others) > _MAX_OTHERS:
+            facts.append(f"its memory: and {len(others) - _MAX_OTHERS} more")
     return Answer(text, tuple(facts))
 
 
@@ -193,7 +193,7 @@ def _where_graphs_ended(history: History, maker: CallFact) -> tuple[str, ...]:
     waiting = [(tensor, maker.since) for tensor in tensors_of(maker)]
     seen: set[int] = set()
     facts: list[str] = []
-    while waiting and len(seen) < _LATEST and len(facts) < _MOST:
+    while waiting and len(seen) < _LATEST and len(facts) < _MAX_LISTED:
         tensor, m = waiting.pop(0)
         if tensor in seen:
             continue
@@ -285,7 +285,7 @@ def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, 
         )
         return Answer(
             f"the gradient that arrived for {name} in backward pass {run.id}{at} was None",
-            facts[:_MOST],
+            facts[:_MAX_LISTED],
             int(table.since[rows[-1]]),
         )
     return Answer(
@@ -321,7 +321,7 @@ def _uses(history: History, tensor: int, m: int) -> Iterable[str]:
             description.append(f"{call.op} cut it off{location(history, call.since)}")
         elif not len(nodes.where("call", call.id)) and not call.parent:
             description.append(f"{call.op}{location(history, call.since)} recorded no node for it")
-        if len(description) == _MOST:
+        if len(description) == _MAX_LISTED:
             break
     if not description and not any(True for _ in calls_with(history, tensor, m)):
         description.append("no operator was called with it")

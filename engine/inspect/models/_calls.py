@@ -36,11 +36,6 @@ def root_of(history: History, call: Any) -> Any:
     return call
 
 
-def full_name(schema: str) -> str:
-    """`add.Tensor` of `add.Tensor(Tensor self, ...) -> Tensor`."""
-    return schema.partition("(")[0]
-
-
 def call_text(history: History, call: Any) -> str:
     """Return `add(x, y, 1)`, with the names at the time of the call."""
     description = (show_argument(a, lambda t: str(history.label(t, call.since))) for a in call.args)

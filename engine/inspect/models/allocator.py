@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 240  # the resolution of the graph
 LAYERS = 2  # creators that have their own layer in the graph; the others share one
-MOST = 40  # creators that are listed
+MAX_CREATORS = 40  # creators that are listed
 NAMES = 3  # tensors of a creator that are named
 ITERATIONS = 4  # a loop leaks from this many iterations on that left something
 SAMPLES = 24  # storages of a leak whose holders are looked up
@@ -126,8 +126,8 @@ def project(history: History, moment: int, selection: Selection, zoom: int = 0) 
         peak_line=line.line if line else 0,
         peak_code=history.line_text(line.file, line.line) if line else "",
         peak_path=line.path if line else "",
-        creators=creators[:MOST],
-        hidden=max(0, len(creators) - MOST),
+        creators=creators[:MAX_CREATORS],
+        hidden=max(0, len(creators) - MAX_CREATORS),
         leaks=_leaks(history, moment),
         devices=_devices(history, moment, first, last, span),
     )
@@ -290,7 +290,9 @@ def _creators(history: History, moment: int, peak_at: int) -> tuple[Creator, ...
     order = [int(i) for i in np.argsort(-peak_bytes, kind="stable") if peak_count[i]]
     creators = []
     for position, index in enumerate(order):
-        largest = _largest(history, at_peak[group[at_peak] == index], peak_at, position < MOST)
+        largest = _largest(
+            history, at_peak[group[at_peak] == index], peak_at, position < MAX_CREATORS
+        )
         file, line = int(files[index]), int(lines[index])
         creators.append(
             Creator(

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.inspect.events import KEYS_BY_PRIORITY
+from engine.inspect.events import KEYS_BY_PRIORITY, full_op
 from engine.inspect.history.arguments import show_argument
 from engine.inspect.models._calls import (
     call_text,
     chosen_call,
     duration,
     ended,
-    full_name,
     root_of,
     time_at,
 )
@@ -192,7 +191,7 @@ def project(history: History, moment: int, selection: Selection) -> DispatchMode
     inputs = {row.storage for argument in arguments for row in argument.tensors}
     return DispatchModel(
         call=call.id,
-        name=full_name(call.schema),
+        name=full_op(call.schema),
         schema=call.schema,
         text=call_text(history, call),
         file=call.file,
@@ -218,7 +217,7 @@ def project(history: History, moment: int, selection: Selection) -> DispatchMode
         regions=tuple(RegionRow(r.name, r.since) for r in history.regions_at(call.since)),
         origin=origin_of_library(call.defined_at, call.library)
         if call.defined_at
-        else origin(full_name(call.schema)),
+        else origin(full_op(call.schema)),
     )
 
 

@@ -355,8 +355,8 @@ def _kept_by(owners: Any) -> tuple[str, ...]:
 
 
 def _scale(storages: Sequence[Any], tensors: Sequence[Any]) -> int:
-    """The bytes of a cell for which the largest storage takes BUCKETS cells at most. Whole elements of every
-    dtype or, if elements are larger than that, a power of two, of which each element takes several."""
+    """Return the bytes of a cell, so that the largest storage takes at most BUCKETS cells. A cell has complete
+    elements of every dtype; if elements are larger, it is a power of two, and an element takes several cells."""
     sizes = {tensor.itemsize for tensor in tensors} or {1}
     largest = max((fact.nbytes for fact in storages), default=0)
     min_bytes = max(-(-largest // BUCKETS), min(sizes))
@@ -366,9 +366,9 @@ def _scale(storages: Sequence[Any], tensors: Sequence[Any]) -> int:
     return 1 << (min_bytes - 1).bit_length()
 
 
-@lru_cache(maxsize=8192)  # the same tensors are drawn at one moment after the other
+@lru_cache(maxsize=8192)  # the same tensors are drawn at many moments
 def bar(extent: Extent, nbytes: int, bucket: int) -> tuple[int, ...]:
-    """Per `bucket` bytes of a storage: 0 untouched, 1 touched in part, 2 wholly touched."""
+    """Return, for every `bucket` bytes of a storage, whether the tensor uses none (0), some (1) or all (2)."""
     first, last = extent.span
     solid = extent.nested and extent.numel * extent.itemsize == last - first
     matches = []
@@ -376,7 +376,7 @@ def bar(extent: Extent, nbytes: int, bucket: int) -> tuple[int, ...]:
         hi = min(lo + bucket, nbytes)
         if solid:
             inside = min(hi, last) - max(lo, first)
-        elif bucket // extent.itemsize > EXACT:  # too many to look at each: used, at most in part
+        elif bucket // extent.itemsize > EXACT:  # too many to check each: used, at most in part
             inside = next((1 for _ in extent.elements(lo, hi)), 0)
         else:
             hits = {hit.start for hit in extent.elements(lo, hi)}

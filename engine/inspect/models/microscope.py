@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
-from engine.inspect.models._calls import call_text, chosen_call, ended, full_name
+from engine.inspect.events import full_op
+from engine.inspect.models._calls import call_text, chosen_call, ended
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._dependencies import (
     CellFormula,
@@ -168,7 +169,7 @@ class _Bench:
         )
 
     def op_call(self, out: Any, result: int) -> OpCall:
-        name = full_name(self.call.schema)
+        name = full_op(self.call.schema)
         return OpCall(
             op=base_name(name),
             overload=name.partition(".")[2],
@@ -239,7 +240,7 @@ def project(history: History, moment: int, selection: Selection) -> MicroscopeMo
     outs = tuple(t for t in bench.outs() if history.tensor(t, bench.until) is not None)
     head: dict[str, Any] = {
         "call": call.id,
-        "name": full_name(call.schema),
+        "name": full_op(call.schema),
         "schema": call.schema,
         "text": call_text(history, call),
         "line": call.line,
@@ -252,7 +253,7 @@ def project(history: History, moment: int, selection: Selection) -> MicroscopeMo
         return MicroscopeModel(**head, why=f"The call failed: {call.error}")
     if not outs:
         why = "No tensor came out of this call"
-        in_place = full_name(call.schema).partition(".")[0].endswith("_")
+        in_place = full_op(call.schema).partition(".")[0].endswith("_")
         why += ": it writes into its arguments." if in_place else "."
         return MicroscopeModel(**head, why=why, **_tables(bench, {}))
     selected = selection.tensor if selection.tensor in outs else outs[0]
@@ -322,7 +323,7 @@ def _rule(call: Any, bench: _Bench, out: Any) -> Rule | None:
     own = bench.inputs.get("self")
     written_to = "!)" in call.schema
     view = own is not None and own.storage == out.storage and not written_to
-    return rule_of(full_name(call.schema), view)
+    return rule_of(full_op(call.schema), view)
 
 
 def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> dict[str, Any]:
@@ -382,16 +383,16 @@ def _picked(
 def _feeds_it(
     rule: Rule, op_call: OpCall, index: Index, name: str, cell: Index
 ) -> tuple[bool, int]:
-    """Return whether the input cell feeds the output cell at `place`, and how many feeds were looked at."""
-    looked = 0
+    """Return whether the output cell at `index` depends on the input cell, and how many inputs were checked."""
+    checked = 0
     try:
         for cell_input in rule(op_call, index).cells():
-            looked += 1
+            checked += 1
             if cell_input.argument == name and cell_input.index == cell:
-                return True, looked
+                return True, checked
     except (Unknown, *MISFITS):
-        return False, looked + 1
-    return False, looked + 1
+        return False, checked + 1
+    return False, checked + 1
 
 
 def _all(sizes: Index) -> Iterator[Index]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.inspect.selection import Selection
 
 OUTPUT = 12  # lines of output
-MOST = 2000  # maximum events that are looked up to mark their lines
+MAX_EVENTS = 2000  # events that are looked up to mark their lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +162,9 @@ def _touched(history: History, moment: int, selection: Selection, file: int) -> 
             tables.tensors.since[tables.tensors.where("id", tensor)],
             tables.views.since[tables.views.where("base", tensor)],
         ]
-    moments = [np.concatenate(moments)[:MOST]]
+    moments = [np.concatenate(moments)[:MAX_EVENTS]]
     if tensor:  # a name is recorded at the line after the one that bound it
-        moments += [tables.names.since[tables.names.where("tensor", tensor)][:MOST]]
+        moments += [tables.names.since[tables.names.where("tensor", tensor)][:MAX_EVENTS]]
     _, files, lines = tables.lines_of(np.concatenate(moments))
     return frozenset(lines[(files == file) & (lines > 0)].tolist())
 

@@ -98,7 +98,7 @@ class StorageModel:
     dtype: str = ""  # of a cell
     itemsize: int = 0
     count: int = 0  # cells
-    tensor: int = 0  # the tensor that is looked at
+    tensor: int = 0  # the tensor in focus
     byte: int = -1  # the selected byte
     unused: int | None = None  # bytes that no tensor uses
     lanes: tuple[Lane, ...] = ()

@@ -1,4 +1,4 @@
-"""The run as a line of events: those around this moment in words, and all of them as a bar."""
+"""The run as a sequence of events: those around this moment as sentences, all of them as a bar."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.selection import Selection
 
-AROUND = 45  # events in words before and after the moment
+AROUND = 45  # events that are described before and after the moment
 COLUMNS = 240  # the resolution of the bar
-MOST = 1000  # marks of one kind on the bar
+MAX_MARKS = 1000  # marks of one kind on the bar
 CLOSEST = 60  # events of the smallest window
 
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One event in words."""
+    """One event and its description."""
 
     number: int
     time: int  # nanoseconds since the first event
@@ -122,7 +122,7 @@ def project(history: History, moment: int, selection: Selection, zoom: int = 0) 
         last=last,
         span=span,
         density=_density(history, first, last, span),
-        errors=tuple(int(number) for number in errors[:MOST]),
+        errors=tuple(int(number) for number in errors[:MAX_MARKS]),
         outputs=_outputs(history, first, last, span),
         life=_life(history, moment, selection),
         regions=_regions(history, first, last),
@@ -216,5 +216,5 @@ def _life(history: History, moment: int, selection: Selection) -> Life | None:
         label=history.label(selection.tensor, min(max(moment, created_at), history.end - 1)),
         created_at=created_at,
         freed_at=freed_at,
-        writes=tuple(int(number) for number in inside[:MOST]),
+        writes=tuple(int(number) for number in inside[:MAX_MARKS]),
     )

@@ -34,7 +34,7 @@ class Statistics:
     undefined."""
 
     numel: int
-    read: int  # elements looked at: fewer than numel in a very large tensor
+    read: int  # elements that were read: fewer than numel in a very large tensor
     known: int  # of those read
     nan: int
     inf: int

@@ -10,6 +10,7 @@ from collections.abc import Container
 from typing import Any
 
 from engine._native import lib
+from engine.function_schema import Argument, parse_schema
 from engine.jit.c_results import c_string
 from engine.jit.types.enums import enum_type
 
@@ -149,43 +150,26 @@ def _constant(attributes: dict[str, str], type: str) -> str:
     return "CONSTANT" if text.startswith("<") else text
 
 
-@functools.lru_cache(1024)
-def _arguments(schema: str) -> tuple[tuple[str, str | None, bool], ...]:
-    """(name, default, keyword only) of the arguments of "aten::f(Tensor self, int n=2) -> Tensor"."""
-    inside = schema[schema.index("(") + 1 : schema.rindex(" ->")].rpartition(")")[0]
-    arguments = []
-    only = False
-    for part in re.findall(r"(?:[^,\[(]|\[[^\]]*\]|\([^)]*\))+", inside):
-        if part.strip() == "*":
-            only = True
-            continue
-        declared, _, default = part.strip().partition("=")
-        arguments.append((declared.rpartition(" ")[2], default or None, only))
-    return tuple(arguments)
-
-
 def _needed(node: dict[str, Any], args: list[str], built: Container[int]) -> list[str]:
     """Returns the arguments up to the last one that differs from its default."""
     if "schema" not in node:
         return args
-    declared = _arguments(node["schema"])
+    declared = parse_schema(node["schema"]).arguments
     if len(declared) != len(args):
         return args
     n = len(args)
-    while n > 0 and node["inputs"][n - 1] not in built and _same(args[n - 1], declared[n - 1][1]):
+    while (
+        n > 0 and node["inputs"][n - 1] not in built and _is_default(args[n - 1], declared[n - 1])
+    ):
         n -= 1
     pairs = zip(args[:n], declared[:n], strict=True)
-    return [f"{name}={text}" if only else text for text, (name, _, only) in pairs]
+    return [f"{a.name}={text}" if a.keyword_only else text for text, a in pairs]
 
 
-def _same(text: str, default: str | None) -> bool:
-    """Returns whether a printed constant equals the schema's default; [1, 1] is int[2]=1."""
-    if default is None or text == default:
-        return text == default
+def _is_default(text: str, argument: Argument) -> bool:
+    """Returns whether a printed constant is the argument's default."""
     try:
-        value, other = ast.literal_eval(text), ast.literal_eval(default)
-    except (ValueError, SyntaxError):
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):  # a variable
         return False
-    if isinstance(value, list) and not isinstance(other, list):
-        return bool(value) and all(item == other for item in value)
-    return bool(value == other) and isinstance(value, type(other))
+    return type(value) is type(argument.default) and bool(value == argument.default)

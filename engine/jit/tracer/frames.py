@@ -28,7 +28,7 @@ _READ = (
     "flow of Python values, so this value will be treated as a constant in the future. This means "
     "that the trace might not generalize to other inputs!"
 )
-_MADE = (
+_CREATED = (
     "engine.{} results are registered as constants in the trace. You can safely ignore this "
     "warning if you use this function to create tensors out of constant variables that would be "
     "the same every time you call this function. In any other case, this might cause the trace to "
@@ -68,9 +68,9 @@ _SAID = {
     _code(Tensor.__array__): _READ.format("NumPy array"),
     _code(Tensor.__len__): _LENGTH,
     _code(Tensor.__iter__): _ITERATED,
-    _code(creation.tensor): _MADE.format("tensor"),
-    _code(creation.as_tensor): _MADE.format("as_tensor"),
-    _code(creation.from_numpy): _MADE.format("from_numpy"),
+    _code(creation.tensor): _CREATED.format("tensor"),
+    _code(creation.as_tensor): _CREATED.format("as_tensor"),
+    _code(creation.from_numpy): _CREATED.format("from_numpy"),
 }
 _CONSTANTS = {_code(creation.tensor), _code(creation.as_tensor)}
 

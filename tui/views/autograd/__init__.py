@@ -79,11 +79,10 @@ FOLDS = {
 
 
 class AutogradView(View):
-    """The graph, the pass, the ready queue and the node in focus."""
-
     name = "autograd"
     key = "0"
     title = "Autograd"
+    summary = "The graph, the pass, the ready queue and the node in focus."
     help = HELP
     grain = "node"
     opens: ClassVar = {NodeSelection: 0, Edge: 0, Group: 0}

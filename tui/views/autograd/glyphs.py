@@ -37,7 +37,7 @@ class StateGlyph:
 NOT_YET = StateGlyph("", "dim", "frame", "not created yet", False)
 
 
-def node_sign(box: NodeBox, glyphs: Glyphs, run: bool) -> StateGlyph:
+def node_glyph(box: NodeBox, glyphs: Glyphs, run: bool) -> StateGlyph:
     """The state of one node."""
     text, description = _of_state(box, glyphs, run)
     style = _STYLES[box.state]
@@ -80,7 +80,7 @@ def _gradients(count: int) -> str:
     return f"{count} gradient" + ("" if count == 1 else "s")
 
 
-def group_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> StateGlyph:
+def group_glyph(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> StateGlyph:
     """The state of a group: the most urgent state of its nodes, and how many have run."""
     import numpy as np
 
@@ -94,7 +94,7 @@ def group_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> 
     by_state = dict(zip(STATES, counts, strict=True))
     state = next(name for name in _URGENT if by_state[name])
     alive = int(nodes.alive[rows].sum())
-    sign = {
+    glyph = {
         "failed": glyphs.fail,
         "running": glyphs.current,
         "ready": glyphs.ready,
@@ -106,7 +106,7 @@ def group_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> 
         "": "",
     }[state]
     ran, all_ = by_state["done"], len(ids)
-    text = f"{sign}{ran}/{all_}" if by_state[""] < len(rows) else ""
+    text = f"{glyph}{ran}/{all_}" if by_state[""] < len(rows) else ""
     description = f"{all_} nodes, {len(rows)} created, {alive} alive, {ran} have run"
     style = _STYLES[state]
     stale = bool(np.isin(np.array(model.stale, dtype=np.int64), ids).any())
@@ -118,16 +118,16 @@ def group_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> 
     return StateGlyph(text, style, frame, description, True, stale)
 
 
-def item_sign(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> StateGlyph:
+def item_glyph(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> StateGlyph:
     """The state of an item, be it a node or a group."""
     item = folded.items[number]
     if item.key[1] != NODE:
-        return group_sign(model, folded, number, glyphs)
+        return group_glyph(model, folded, number, glyphs)
     box = model.nodes.of(item.key[0])
-    return NOT_YET if box is None else node_sign(box, glyphs, model.run is not None)
+    return NOT_YET if box is None else node_glyph(box, glyphs, model.run is not None)
 
 
-def slot_sign(slot: BufferSlot, glyphs: Glyphs) -> str:
+def slot_glyph(slot: BufferSlot, glyphs: Glyphs) -> str:
     """The content of an input buffer as one symbol."""
     return {
         "not yet": glyphs.dot,
@@ -145,14 +145,14 @@ def slot_style(slot: BufferSlot) -> str:
 def buffer_text(box: NodeBox, glyphs: Glyphs) -> str:
     """The buffers of a node: a symbol per input; of several gradients, how many have arrived and are expected."""
     if len(box.inputs) > 2:
-        return "".join(slot_sign(slot, glyphs) for slot in box.inputs[:6])
+        return "".join(slot_glyph(slot, glyphs) for slot in box.inputs[:6])
     return " ".join(
-        slot_sign(slot, glyphs) + (f" {slot.arrived}/{slot.expected}" if slot.expected > 1 else "")
+        slot_glyph(slot, glyphs) + (f" {slot.arrived}/{slot.expected}" if slot.expected > 1 else "")
         for slot in box.inputs
     )
 
 
-def wire_sign(
+def wire_glyph(
     model: Autograd, folded: Folded, edge: int, state: StateGlyph, glyphs: Glyphs
 ) -> tuple[str, str]:
     """(symbol, style) of the end of a wire: has a gradient come along it, and was it None? `state` is

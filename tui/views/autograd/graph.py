@@ -13,7 +13,7 @@ from tui.render.graph import Layout, Link
 from tui.render.graph.raster import Raster
 from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE, Folded
-from tui.views.autograd.glyphs import StateGlyph, buffer_text, item_sign, wire_sign
+from tui.views.autograd.glyphs import StateGlyph, buffer_text, item_glyph, wire_glyph
 from tui.views.autograd.items import Edge, Group, node_target
 from tui.views.autograd.scene import STATE, Scene
 
@@ -26,7 +26,7 @@ class PlacedItem:
     x: int
     y: int
     width: int
-    sign: StateGlyph
+    glyph: StateGlyph
     box: NodeBox | None
     target: Target
     highlighted: bool
@@ -34,14 +34,14 @@ class PlacedItem:
     @property
     def style(self) -> str:
         return (
-            f"{self.sign.style} highlighted"
-            if self.highlighted and self.sign.style != "current"
-            else self.sign.style
+            f"{self.glyph.style} highlighted"
+            if self.highlighted and self.glyph.style != "current"
+            else self.glyph.style
         )
 
     @property
     def frame(self) -> str:
-        return "path" if self.highlighted else self.sign.frame
+        return "path" if self.highlighted else self.glyph.frame
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Window:
     focus: int
     x: int = 0
     y: int = 0
-    _signs: dict[int, StateGlyph] = field(default_factory=dict)
+    _glyphs: dict[int, StateGlyph] = field(default_factory=dict)
 
     @property
     def layout(self) -> Layout:
@@ -101,14 +101,14 @@ class Window:
             parts.append(f"columns {self.x + 1}-{self.x + self.width} of {self.layout.width}")
         return f" {self.context.glyphs.dot} ".join(parts)
 
-    def _sign(self, item: int) -> StateGlyph:
-        if item not in self._signs:
-            self._signs[item] = item_sign(self.model, self.folded, item, self.context.glyphs)
-        return self._signs[item]
+    def _glyph(self, item: int) -> StateGlyph:
+        if item not in self._glyphs:
+            self._glyphs[item] = item_glyph(self.model, self.folded, item, self.context.glyphs)
+        return self._glyphs[item]
 
     def _wire(self, edge: int) -> tuple[str, str]:
-        state = self._sign(self.folded.heads[edge])
-        return wire_sign(self.model, self.folded, edge, state, self.context.glyphs)
+        state = self._glyph(self.folded.heads[edge])
+        return wire_glyph(self.model, self.folded, edge, state, self.context.glyphs)
 
     def _label(self, item: int) -> str:
         return translated(self.scene.labels[item], self.context.glyphs)
@@ -133,14 +133,14 @@ class Window:
         buses: dict[int, tuple[int, int, int, int]] = {}  # by net: the ends of wires that only pass
         for link in links:
             head, tail = self.folded.heads[link.edge], self.folded.tails[link.edge]
-            if (self.focus in (head, tail)) is not highlighted or not self._sign(head).exists:
+            if (self.focus in (head, tail)) is not highlighted or not self._glyph(head).exists:
                 continue
             if not left <= link.x1 < right:  # a stack of thousands has thousands of these
                 _, low, high, _ = buses.get(link.net, (0, link.x0, link.x0, 0))
                 low, high = min(low, link.x1), max(high, link.x1)
                 buses[link.net] = (link.edge, low, high, link.track)
                 continue
-            sign, style = self._wire(link.edge)
+            glyph, style = self._wire(link.edge)
             style = "path" if highlighted else style
             raster.net = head  # a wire is one net all the way, bends and all
             x0, x1 = link.x0 - self.x, link.x1 - self.x
@@ -153,7 +153,7 @@ class Window:
             if past:
                 raster.down(x1, end, layout.tops[at + 1] + layout.box - self.y, style, highlighted)
             elif link.lower < layout.count:
-                raster.text(x1, end, sign, style)
+                raster.text(x1, end, glyph, style)
         for net, (edge, low, high, track) in buses.items():
             style = "path" if highlighted else self._wire(edge)[1]
             raster.net = self.folded.heads[edge]
@@ -164,8 +164,8 @@ class Window:
     # Items
 
     def _item(self, raster: Raster, item: int) -> None:
-        sign = self._sign(item)
-        if not sign.exists:
+        glyph = self._glyph(item)
+        if not glyph.exists:
             return
         key = self.folded.items[item].key
         box = self.model.nodes.of(key[0]) if key[1] == NODE else None
@@ -174,7 +174,7 @@ class Window:
             self.layout.left[item] - self.x,
             self.layout.top[item] - self.y,
             self.layout.widths[item],
-            sign,
+            glyph,
             box,
             item_target(self.folded, item, box),
             item == self.focus or belongs(box, self.context.selection),
@@ -193,12 +193,12 @@ class Window:
     def _box(self, raster: Raster, placed: PlacedItem) -> None:
         """Draw state and name inside a frame; in its top line the buffer and the tensor whose gradient it holds,
         in its bottom line the saved tensors."""
-        glyphs, sign, target = self.context.glyphs, placed.sign, placed.target
+        glyphs, glyph, target = self.context.glyphs, placed.glyph, placed.target
         x, y, width = placed.x, placed.y, placed.width
         raster.box(x, y, width, 3, placed.frame, placed.highlighted)
-        text = cut(f" {_state(sign)}{self._label(placed.item)}", width - 2, glyphs.ellipsis)
+        text = cut(f" {_state(glyph)}{self._label(placed.item)}", width - 2, glyphs.ellipsis)
         blank = " " * (width - 2 - cells(text))
-        fills_box = sign.style == "current"
+        fills_box = glyph.style == "current"
         raster.text(x + 1, y + 1, text + (blank if fills_box else ""), placed.style, target)
         if not fills_box:
             raster.text(x + 1 + cells(text), y + 1, blank, "", target)
@@ -214,7 +214,7 @@ class Window:
             raster.text(x + 3 + cells(buffer), y, values, "number")
         ends = placed.box is not None and placed.box.fact.leaf  # no wire leaves it
         below = cut(below, width - 4 if ends else max(0, width // 2 - 3), glyphs.ellipsis)
-        raster.text(x + 2, y + 2, below, "error" if sign.stale else "dim")
+        raster.text(x + 2, y + 2, below, "error" if glyph.stale else "dim")
 
     def _notes(self, placed: PlacedItem) -> tuple[str, str, str]:
         """Buffer, name of the tensor, what is saved."""
@@ -235,9 +235,9 @@ class Window:
         return buffer, tensor_name(box), f"{glyphs.saved}{saved}" if saved else ""
 
     def _row(self, raster: Raster, placed: PlacedItem) -> None:
-        glyphs, sign, target = self.context.glyphs, placed.sign, placed.target
+        glyphs, glyph, target = self.context.glyphs, placed.glyph, placed.target
         x, y, width = placed.x, placed.y, placed.width
-        text = cut(f"{_state(sign)}{self._label(placed.item)}", width - 3, glyphs.ellipsis)
+        text = cut(f"{_state(glyph)}{self._label(placed.item)}", width - 3, glyphs.ellipsis)
         raster.text(x, y, " " * width, "", target)
         wall = glyphs.wire(UP | DOWN, True)
         left, right = (wall, wall) if placed.highlighted else ("[", "]")
@@ -251,7 +251,7 @@ class Window:
         """Draw a stub that names the end of a wire that is not drawn."""
         layout, glyphs = self.layout, self.context.glyphs
         head, tail, edges = layout.portals[item - layout.count]
-        if not self._sign(head).exists:
+        if not self._glyph(head).exists:
             return
         style = self._wire(edges[0])[1]
         text = cut(f"{glyphs.far}{self._label(tail)}", layout.widths[item], glyphs.ellipsis)
@@ -297,9 +297,9 @@ def gradient_values(box: NodeBox | None) -> str:
     return known_values(box.inputs[0].text)
 
 
-def _state(sign: StateGlyph) -> str:
+def _state(glyph: StateGlyph) -> str:
     """The state, padded so that names are aligned."""
-    return sign.text.ljust(STATE - 1) + " "
+    return glyph.text.ljust(STATE - 1) + " "
 
 
 def item_target(folded: Folded, item: int, box: NodeBox | None) -> Target:

@@ -9,7 +9,7 @@ from tui.render.graph import Rails
 from tui.views._table import window
 from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE
-from tui.views.autograd.glyphs import NOT_YET, buffer_text, item_sign
+from tui.views.autograd.glyphs import NOT_YET, buffer_text, item_glyph
 from tui.views.autograd.graph import belongs, item_target, tensor_name
 from tui.views.autograd.scene import STATE, Scene
 
@@ -36,13 +36,15 @@ def _line(
     assert rails is not None
     row = rails.rows[line]
     item = scene.folded.items[row.node]
-    sign = item_sign(model, scene.folded, row.node, glyphs)
+    glyph = item_glyph(model, scene.folded, row.node, glyphs)
     box = model.nodes.of(item.key[0]) if item.key[1] == NODE else None
     highlighted = row.node == focus or belongs(box, context.selection)
-    lanes = _lanes(rails, line, sign is NOT_YET, context)
-    if sign is NOT_YET:
+    lanes = _lanes(rails, line, glyph is NOT_YET, context)
+    if glyph is NOT_YET:
         return (Span(" "), *lanes)
-    style = f"{sign.style} highlighted" if highlighted and sign.style != "current" else sign.style
+    style = (
+        f"{glyph.style} highlighted" if highlighted and glyph.style != "current" else glyph.style
+    )
     target = item_target(scene.folded, row.node, box)
     room = width - 1 - sum(span.width for span in lanes) - 1
     columns = _columns(room)
@@ -52,7 +54,7 @@ def _line(
         Span(glyphs.highlighted if highlighted else " ", "highlighted"),
         *lanes,
         Span(glyphs.far if row.stubs else " ", "wire"),
-        Span(fit(sign.text, STATE - 1, glyphs.ellipsis) + " ", style, target),
+        Span(fit(glyph.text, STATE - 1, glyphs.ellipsis) + " ", style, target),
         *_padded(translated(scene.labels[row.node], glyphs), name, style, target, glyphs.ellipsis),
     ]
     for (text, look), cells_ in zip(notes, columns, strict=True):
@@ -107,8 +109,8 @@ def _lanes(rails: Rails, line: int, blank: bool, context: DrawContext) -> list[S
     """The lanes of a line; the node's own is a dot where nothing else is drawn for it."""
     glyphs = context.glyphs
     row = rails.rows[line]
-    signs = [glyphs.wire(sides) for sides in rails.sides(line)]
+    symbols = [glyphs.wire(sides) for sides in rails.sides(line)]
     if not blank:
-        signs[2 * row.lane] = glyphs.mark
-    text = "".join(signs[:-1])
+        symbols[2 * row.lane] = glyphs.mark
+    text = "".join(symbols[:-1])
     return [Span(text if not blank else " " * len(text), "wire")]

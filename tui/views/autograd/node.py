@@ -11,7 +11,7 @@ from tui.render import Line, Span, Target, cells, clean, cut
 from tui.render.glyphs import translated
 from tui.views._view import DrawContext
 from tui.views.autograd.fold import NODE, Folded, holds
-from tui.views.autograd.glyphs import group_sign, node_sign, slot_sign, slot_style
+from tui.views.autograd.glyphs import group_glyph, node_glyph, slot_glyph, slot_style
 from tui.views.autograd.graph import edge_target, known_values
 from tui.views.autograd.items import Edge, node_target, tensor_target
 
@@ -88,10 +88,10 @@ def group_lines(
     """The lines about the selected group."""
     pane = Pane(model, context, width)
     item = folded.items[number]
-    sign = group_sign(model, folded, number, context.glyphs)
+    glyph = group_glyph(model, folded, number, context.glyphs)
     times = f"{context.glyphs.times}{item.times} " if item.times > 1 else ""
     pane.add(Span(f" {times}{translated(item.label, context.glyphs)}", "title"))
-    pane.say(sign.description, sign.style)
+    pane.say(glyph.description, glyph.style)
     if item.times > 1:
         pane.say(f"{item.times} blocks of {len(item.members) // item.times} nodes, all equal")
     pane.say("Enter expands it; u collapses it")
@@ -106,15 +106,15 @@ def group_lines(
 
 def _title(pane: Pane, box: NodeBox) -> None:
     fact = box.fact
-    sign = node_sign(box, pane.glyphs, pane.model.run is not None)
+    glyph = node_glyph(box, pane.glyphs, pane.model.run is not None)
     name = f"{fact.name} of {fact.label}" if fact.leaf else fact.name
     pane.add(Span(f" {name}", "title"), Span(f"  node {fact.id}", "dim"))
     run = pane.model.run
     elsewhere = run is not None and box.thread not in (0, run.thread)
     thread = f", in thread {box.thread}" if elsewhere else ""
-    style = "title" if sign.style == "current" else sign.style
-    state = f"{sign.text} " if sign.text else ""
-    pane.say(f"{state}{sign.description}{thread}", style)
+    style = "title" if glyph.style == "current" else glyph.style
+    state = f"{glyph.text} " if glyph.text else ""
+    pane.say(f"{state}{glyph.description}{thread}", style)
     if box.state == "failed" and run is not None and run.error:
         pane.say(run.error, "error", 5)
     if fact.line:
@@ -150,16 +150,16 @@ def _buffers(pane: Pane, box: NodeBox) -> None:
         return
     pane.head("gradient in", "its input buffer")
     for slot in box.inputs:
-        sign, style = slot_sign(slot, pane.glyphs), slot_style(slot)
+        glyph, style = slot_glyph(slot, pane.glyphs), slot_style(slot)
         come = f"{slot.arrived} of {slot.expected}"
         if not slot.tensor:
             state = "nothing yet" if slot.state == "not yet" else "None"
-            pane.add(Span(f"   {sign} ", style), Span(f"{state}, {come}", style))
+            pane.add(Span(f"   {glyph} ", style), Span(f"{state}, {come}", style))
             continue
         flow = Flow(slot.input, slot.tensor, f"#{slot.tensor}", slot.dtype, slot.sizes)
         zero = ", zero" if slot.state == "zero" else ""
         pane.add(
-            Span(f"   {sign} ", style),
+            Span(f"   {glyph} ", style),
             *_tensor(pane, flow, box.fact.id),
             Span(f"  {come}{zero}", "dim"),
         )

@@ -23,10 +23,10 @@ FEW = 60  # items up to which PyTorch's full names are tried
 ROOMY = 16  # items up to which boxes have room for the numbers of a gradient
 NARROW = 46  # columns below which a graph that does not fit is a list
 FULL, SHORT, TIGHT = 2, 1, 0  # lengths of names
-STATE = 4  # cells of a node's state: its sign and a number
+STATE = 4  # cells of a node's state: its glyph and a number
 BOX_ROWS = 3
 PORTAL = 10
-WIDEST = 32
+MAX_LABEL = 32
 CACHED = 12  # entries of each cache
 T = TypeVar("T")
 
@@ -168,7 +168,7 @@ def _room(folding: Folded, labels: tuple[str, ...]) -> list[int]:
         STATE if item.key[1] == NODE else 3 + 2 * len(str(len(item.members)))
         for item in folding.items
     ]
-    return [min(WIDEST, cells(label) + each) for label, each in zip(labels, state, strict=True)]
+    return [min(MAX_LABEL, cells(label) + each) for label, each in zip(labels, state, strict=True)]
 
 
 def _odd(widths: list[int]) -> list[int]:

@@ -82,11 +82,10 @@ class JITOptions(ViewOptions):
 
 
 class JITView(IRView):
-    """A graph from its source to its instructions, pass by pass."""
-
     name = "jit"
     key = "J"
     title = "JIT"
+    summary = "A graph from its source to its instructions, pass by pass."
     help = HELP
     grain = "rewrite"
     fills_screen = True

@@ -177,7 +177,7 @@ class Drawing:
             ),
             (glyphs.arrow, sum(boxes_layout.left[at] >= left + self.width for at in self.rows)),
         ]
-        hidden = " ".join(f"{sign}{count}" for sign, count in beyond if count)
+        hidden = " ".join(f"{glyph}{count}" for glyph, count in beyond if count)
         grid.put(x + 1, region.top, hidden, "dim", room=max(0, region.right - x - 1))
 
     # Wires

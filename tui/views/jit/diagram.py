@@ -45,9 +45,9 @@ def diagram_pane(grid: Grid, region: Region, model: JitModel, context: DrawConte
         if row.selected:
             grid.put(region.left + 1, y, glyphs.mark, "path", target)
         removed = living.get(row.node) != at
-        sign = SYMBOLS.get(row.change, glyphs.dot if removed else " ")
+        glyph = SYMBOLS.get(row.change, glyphs.dot if removed else " ")
         own = STYLES.get(row.change, "")
-        grid.put(region.left + 2, y, sign, own or "number", target)
+        grid.put(region.left + 2, y, glyph, own or "number", target)
         x = region.left + 4
         lane = 2 * drawn.rows[at].lane
         for cell, sides in enumerate(drawn.sides(at)):

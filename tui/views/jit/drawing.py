@@ -125,8 +125,8 @@ def _title(grid: Grid, model: JitModel, context: DrawContext) -> None:
     location = model.file.rpartition("/")[2] + (f":{model.line}" if model.line else "")
     x = grid.put(1, 0, model.function, "title", room=grid.width // 3)
     counts = [
-        (f"{sign}{count}", style)
-        for sign, count, style in (
+        (f"{glyph}{count}", style)
+        for glyph, count, style in (
             ("+", model.added, "good"), ("-", model.removed, "warn"),
             ("~", model.changed, "number"), (">", model.moved, "type"),
         )

@@ -1,4 +1,4 @@
-"""A part of the grid, and lists in it: a heading, and a window of rows round a focus."""
+"""Lists in a part of the grid: a heading, and a window of rows around a focus."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Region:
 
 
 def window(focus: int, count: int, room: int) -> range:
-    """At most `room` of `count` rows with `focus` well inside; it moves by quarters, not by lines."""
+    """Return at most `room` of `count` rows, with `focus` well inside. The window moves by quarters, not by lines."""
     room = max(1, room)
     if count <= room:
         return range(count)
@@ -47,7 +47,7 @@ def listed(
     draw: Callable[[Any, int], None],
     aside: str = "",
 ) -> None:
-    """Draw a heading that counts the hidden rows, and the rows round `focus`."""
+    """Draw a heading that counts the hidden rows, and the rows around `focus`."""
     if region.bottom <= region.top or region.width < 4:
         return
     visible = window(focus, len(rows), region.bottom - region.top - 1)
@@ -89,7 +89,7 @@ def put_cut(grid: Grid, x: int, y: int, spans: Sequence[Span], room: int, glyphs
 
 
 def first(rows: Sequence[Any], *tests: Callable[[Any], bool]) -> int:
-    """The first row that passes the first test that any row passes; else 0."""
+    """Return the first row that passes the first test that any row passes; 0 if no row passes a test."""
     for test in tests:
         for at, row in enumerate(rows):
             if test(row):
@@ -98,7 +98,7 @@ def first(rows: Sequence[Any], *tests: Callable[[Any], bool]) -> int:
 
 
 def sentence(grid: Grid, region: Region, title: str, text: str) -> None:
-    """A heading and a sentence, over as many lines as it needs."""
+    """Draw a heading and a sentence, which is wrapped."""
     if region.bottom <= region.top:
         return
     grid.put(region.left + 1, region.top, title, "head", room=region.width - 1)
@@ -108,7 +108,7 @@ def sentence(grid: Grid, region: Region, title: str, text: str) -> None:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The words of a text on lines of at most `width` cells."""
+    """Wrap a text into lines of at most `width` cells."""
     lines = [""]
     for word in text.split():
         joined = f"{lines[-1]} {word}".strip()

@@ -179,15 +179,15 @@ class Autograd:
         """A tensor's name. A node that saves its own result has a separate TensorImpl: it is named for
         the tensor over the same elements."""
         label: str = self.history.label(tensor, m)
-        got = self.history.tensor(tensor, m)
-        if not label.startswith("#") or got is None or not got.storage:
+        fact = self.history.tensor(tensor, m)
+        if not label.startswith("#") or fact is None or not fact.storage:
             return label
-        if len(self.history.tables.tensors.where_at("storage", got.storage, m)) > CROWD:
+        if len(self.history.tables.tensors.where_at("storage", fact.storage, m)) > CROWD:
             return label  # slices of a stack: none of them covers all elements
         same = (
             each.id
-            for each in self.history.tensors_on(got.storage, m)
-            if (each.sizes, each.strides, each.offset) == (got.sizes, got.strides, got.offset)
+            for each in self.history.tensors_on(fact.storage, m)
+            if (each.sizes, each.strides, each.offset) == (fact.sizes, fact.strides, fact.offset)
         )
         names = (str(self.history.label(each, m)) for each in same)
         return next((name for name in names if not name.startswith("#")), label)
@@ -262,9 +262,9 @@ class Autograd:
     def _saved(self, row: int) -> SavedFact:
         table = self.tables.saves
         names = ("node", "slot", "tensor", "version", "storage", "counter", "stale")
-        got = {name: int(table.columns[name][row]) for name in names}
+        columns = {name: int(table.columns[name][row]) for name in names}
         name = self.history.string(int(table.name[row]))
-        return SavedFact(int(table.since[row]), int(table.until[row]), name=name, **got)
+        return SavedFact(int(table.since[row]), int(table.until[row]), name=name, **columns)
 
     def writes_after(self, saved: SavedFact, m: int) -> tuple[VersionFact, ...]:
         """The in-place writes to a saved tensor since it was saved, oldest first."""

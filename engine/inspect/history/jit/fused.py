@@ -6,7 +6,6 @@ a node. `Match` finds the nodes of the steps, from the outputs down.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -294,9 +293,3 @@ def _top(stack: list[Any], count: int) -> tuple[int, ...]:
     if len(stack) < count:
         return (0,) * count
     return tuple(int(item.get("tensor", 0)) for item in stack[len(stack) - count :])
-
-
-def itemsize(dtype: str) -> int:
-    """Bytes of one element."""
-    bits = re.search(r"(\d+)$", dtype)
-    return max(1, int(bits.group(1)) // 8) if bits else 1

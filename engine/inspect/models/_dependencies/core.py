@@ -117,6 +117,11 @@ class OpCall:
 Rule = Callable[[OpCall, Index], CellFormula]
 
 
+def input_name(call: OpCall) -> str:
+    """Return the name of the input of a product or window: `input`, or `self`."""
+    return "input" if "input" in call.tensors else "self"
+
+
 def broadcast(sizes: Index, index: Index) -> Index:
     """Return the cell of a tensor of these sizes that broadcasts to `index` of the result."""
     own = index[len(index) - len(sizes) :]

@@ -10,6 +10,7 @@ from engine.inspect.models._dependencies.core import (
     Rule,
     Unknown,
     broadcast,
+    input_name,
     numel,
     unravel,
 )
@@ -75,7 +76,7 @@ def linear(call: OpCall, index: Index) -> CellFormula:
     lead = index if out is None else index[:-1]
 
     def feeds(k: int) -> tuple[CellInput, ...]:
-        return CellInput(_input(call), (*lead, k), "x"), CellInput(
+        return CellInput(input_name(call), (*lead, k), "x"), CellInput(
             "weight", (k,) if out is None else (out, k), "w"
         )
 
@@ -84,10 +85,6 @@ def linear(call: OpCall, index: Index) -> CellFormula:
     )
     template = "{terms} + {bias}" if bias else "{terms}"
     return CellFormula("{x} * {w}", feeds, weight[-1], wrapper=template, extras=bias)
-
-
-def _input(call: OpCall) -> str:
-    return "input" if "input" in call.tensors else "self"
 
 
 def outer(a: str, b: str) -> Rule:

@@ -13,12 +13,9 @@ from engine.inspect.models._dependencies.core import (
     OpCall,
     Rule,
     Unknown,
+    input_name,
     several,
 )
-
-
-def _input(call: OpCall) -> str:
-    return "input" if "input" in call.tensors else "self"
 
 
 def _padding(call: OpCall, kernel: Sequence[int], dilation: Sequence[int], rank: int) -> Index:
@@ -34,7 +31,7 @@ def convolution(call: OpCall, index: Index) -> CellFormula:
     """The sum over channels and window of input times weight, plus bias; padding adds nothing."""
     if call.value("transposed", False):
         return transposed(call, index)
-    name, weight, source = _input(call), call.sizes("weight"), call.sizes(_input(call))
+    name, weight, source = input_name(call), call.sizes("weight"), call.sizes(input_name(call))
     rank = len(weight) - 2
     stride, dilation = (several(call.values.get(x), rank) for x in ("stride", "dilation"))
     padding = _padding(call, weight[2:], dilation, rank)
@@ -64,7 +61,7 @@ def convolution(call: OpCall, index: Index) -> CellFormula:
 
 def transposed(call: OpCall, index: Index) -> CellFormula:
     """conv_transpose: the input cells whose window, laid over the output, covers this cell."""
-    name, weight, source = _input(call), call.sizes("weight"), call.sizes(_input(call))
+    name, weight, source = input_name(call), call.sizes("weight"), call.sizes(input_name(call))
     rank = len(weight) - 2
     stride, dilation = (several(call.values.get(x), rank) for x in ("stride", "dilation"))
     padding = several(call.values.get("padding", 0), rank, 0)
@@ -105,7 +102,7 @@ def pool(rank: int, template: str, join: str = ", ") -> Rule:
     """Every cell of the window; `{n}` in `whole` is what an average divides by."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
-        name, sizes = _input(call), call.sizes(_input(call))
+        name, sizes = input_name(call), call.sizes(input_name(call))
         kernel = several(call.values.get("kernel_size"), rank)
         stride = call.values.get("stride")
         steps = kernel if stride in (None, ()) else several(stride, rank)
@@ -136,7 +133,7 @@ def adaptive(rank: int, template: str, join: str = ", ") -> Rule:
     """The output's size is an argument; the window is the part of the input over the output cell."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
-        name, sizes = _input(call), call.sizes(_input(call))
+        name, sizes = input_name(call), call.sizes(input_name(call))
         lead, position, out = index[:-rank], index[-rank:], tuple(call.out.sizes)[-rank:]
         ranges = []
         for d in range(rank):
@@ -157,7 +154,7 @@ def adaptive(rank: int, template: str, join: str = ", ") -> Rule:
 
 def unfold(call: OpCall, index: Index) -> CellFormula:
     """im2col: each column of the output is one window of the input, or a zero of its padding."""
-    name, sizes = _input(call), call.sizes(_input(call))
+    name, sizes = input_name(call), call.sizes(input_name(call))
     kernel, stride, dilation = (
         several(call.values.get(x), 2) for x in ("kernel_size", "stride", "dilation")
     )
@@ -182,7 +179,7 @@ def nearest(rank: int) -> Rule:
     def rule(call: OpCall, index: Index) -> CellFormula:
         if any(call.value(x) for x in ("scale_factors", "scales", "scales_h", "scales_w")):
             raise Unknown("with a scale factor given, the rounding is the kernel's")
-        name, sizes = _input(call), call.sizes(_input(call))
+        name, sizes = input_name(call), call.sizes(input_name(call))
         out = tuple(call.out.sizes)
         at = tuple(
             min(int(index[d - rank] * (sizes[d - rank] / out[d - rank])), sizes[d - rank] - 1)

@@ -49,9 +49,9 @@ def run_box(history: History, run: Any, moment: int) -> RunBox:
 
 
 def _root(history: History, node: int, number: int, gradient: int, moment: int) -> Flow:
-    got = history.described(gradient, moment) if gradient else None
+    fact = history.described(gradient, moment) if gradient else None
     label = history.label(gradient, moment) if gradient else "None"
-    return Flow(node, gradient, label, got.dtype if got else "", got.sizes if got else ())
+    return Flow(node, gradient, label, fact.dtype if fact else "", fact.sizes if fact else ())
 
 
 def _error(history: History, run: Any, moment: int) -> str:

@@ -22,8 +22,8 @@ from engine.inspect.history.autograd.backward_pass import STATES as STATES
 SLOT_STATES = ("not yet", "none", "zero", "one", "sum")
 """The contents of a slot of a node's input buffer; `BufferSlot.state` is one of these.
 
-not yet: no gradient has arrived; none: all that arrived was None (an undefined gradient); zero: a
-tensor of which every element is known to be 0; one: one gradient as it came; sum: several, added."""
+not yet: no gradient has arrived; none: only None (undefined gradients) has arrived; zero: a tensor
+whose elements are all known to be 0; one: one gradient, unchanged; sum: the sum of several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.inspect.events import full_op
 from engine.inspect.history.paths import parameter_path
 from engine.inspect.history.table import Ints
-from engine.inspect.models._calls import full_name
 from engine.inspect.models.autograd.boxes import Edge, NodeFact, Part
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class PartMaker:
         index = np.minimum(np.searchsorted(table.id[order], calls), len(order) - 1)
         row = order[index]
         number = np.where(table.id[row] == calls, table.op[row], 0)
-        names = {each: full_name(self.history.string(each)) for each in np.unique(number).tolist()}
+        names = {each: full_op(self.history.string(each)) for each in np.unique(number).tolist()}
         return [names[each] for each in number.tolist()]
 
     def _functions(self, frames: list[int]) -> dict[int, str]:

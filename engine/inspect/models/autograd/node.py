@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
     from engine.inspect.selection import Selection
 
-_MOST_UNUSED = 64  # inputs of a node that are shown although no edge leads to them
+_MAX_UNUSED = 64  # inputs of a node that are shown although no edge leads to them
 _NUMBERS = 3  # that a line has room for
 _LOOKED_AT = 1 << 12  # bytes of a gradient that are read to determine whether all of it is zero
 
@@ -108,9 +108,15 @@ class NodeMaker:
 
     def flow(self, index: int, tensor: int) -> Flow:
         """Describe a tensor as it is, or as it was when it was freed."""
-        got = self.history.described(tensor, self.moment) if tensor else None
+        tensor_fact = self.history.described(tensor, self.moment) if tensor else None
         label = self.history.autograd.label(tensor, self.moment) if tensor else "None"
-        return Flow(index, tensor, label, got.dtype if got else "", got.sizes if got else ())
+        return Flow(
+            index,
+            tensor,
+            label,
+            tensor_fact.dtype if tensor_fact else "",
+            tensor_fact.sizes if tensor_fact else (),
+        )
 
     def _outputs(self, fact: NodeFact) -> tuple[Flow, ...]:
         if fact.leaf:
@@ -154,7 +160,7 @@ class NodeMaker:
             if root == node:
                 expected[number] = expected.get(number, 0) + 1
         known = {*numbers.tolist(), *expected}
-        known |= set(range(min(max(known, default=-1), _MOST_UNUSED)))  # those that nothing reaches
+        known |= set(range(min(max(known, default=-1), _MAX_UNUSED)))  # those that nothing reaches
         return tuple(
             self._slot(number, rows[numbers == number], expected.get(number, 0), when)
             for number in sorted(known)
@@ -191,16 +197,16 @@ class NodeMaker:
 
     def _saved(self, fact: Any) -> SavedBox:
         m = self.moment
-        got = self.history.described(fact.tensor, m)
+        tensor_fact = self.history.described(fact.tensor, m)
         stale = fact.stale <= m and fact.stale < fact.until
         return SavedBox(
             slot=fact.slot,
             name=fact.name,
             tensor=fact.tensor,
             label=self.history.autograd.label(fact.tensor, m),
-            dtype=got.dtype if got else "",
-            sizes=got.sizes if got else (),
-            nbytes=got.numel * got.itemsize if got else 0,
+            dtype=tensor_fact.dtype if tensor_fact else "",
+            sizes=tensor_fact.sizes if tensor_fact else (),
+            nbytes=tensor_fact.numel * tensor_fact.itemsize if tensor_fact else 0,
             saved=fact.version,
             current=self.history.version(fact.counter, m),
             stale=stale,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _BLOCKS = ("prim::If", "prim::Loop")
 CONSTANT = "prim::Constant"
-WIDEST = 30  # cells of a label
+MAX_LABEL = 30  # cells of a label
 GONE_THROUGH = 40_000  # lines, over all its states, up to which a graph is small
 
 
@@ -192,7 +192,7 @@ class Flow(Sequence[FlowBox]):
         for line in lines:
             if line.node in boxes:
                 description = label(parts_of(line), constants, wired)
-                cells = min(sum(len(part.text) for part in description), WIDEST)
+                cells = min(sum(len(part.text) for part in description), MAX_LABEL)
                 width[line.node] = max(width.get(line.node, 0), cells)
         return width
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.inspect.models._wording import method_name
 from engine.inspect.models.jit.graph_timeline import GraphTimeline, state_at, timeline_of
 from engine.inspect.models.jit.rule import rule_of, short_path
 from engine.inspect.selection import (
@@ -30,7 +31,7 @@ def story_of(jit: Any, selected: JitSelection | None, graph: int, moment: int) -
 def _source_story(jit: Any, selected: SyntaxSelection, graph: int, moment: int) -> tuple[str, ...]:
     function, index = selected.function, selected.index
     fact = jit.function(function)
-    name = _short_name(fact.name) if fact else f"function {function}"
+    name = method_name(fact.name) if fact else f"function {function}"
     tree = jit.tree(function)
     if selected.part == "line":
         subject = f"Line {index} of {name}"
@@ -60,11 +61,6 @@ def _source_story(jit: Any, selected: SyntaxSelection, graph: int, moment: int) 
         )
         return (text, *removed)
     return (f"{subject}: nothing in this graph at this moment comes from it.", *removed)
-
-
-def _short_name(name: str) -> str:
-    """`Linear.forward` of `__torch__.torch.nn.modules.linear.Linear.forward`."""
-    return ".".join(name.split(".")[-2:]) if name.startswith("__torch__.") else name
 
 
 class _Names:

@@ -7,7 +7,8 @@ from itertools import zip_longest
 from math import prod
 from typing import TYPE_CHECKING
 
-from engine.inspect.history.jit.fused import Kernel, Launch, itemsize
+from engine.inspect.events import itemsize
+from engine.inspect.history.jit.fused import Kernel, Launch
 from engine.inspect.history.jit.ir import Json
 
 if TYPE_CHECKING:

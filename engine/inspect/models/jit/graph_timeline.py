@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.inspect.history import History
 
 NEVER = 1 << 60
-KEPT = 8  # states whose lines are cached
+MAX_CACHED = 8  # states whose lines are cached
 _LOST = (KeyError, ValueError, IndexError, AttributeError)  # edits that were recorded incompletely
 
 
@@ -113,7 +113,7 @@ class GraphTimeline:
         if known is None:
             known = self._lines(state) if self.is_known(state) else {}
             self._last[state] = known
-            while len(self._last) > KEPT:
+            while len(self._last) > MAX_CACHED:
                 del self._last[next(iter(self._last))]
         return known
 
