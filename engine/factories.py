@@ -16,8 +16,8 @@ from engine.overloads import Number, function, method
 from engine.tensor import Tensor
 
 
-def _factory(name: str, doc: str) -> Any:
-    """Create `engine.<name>`, which calls its operator and accepts layout, pin_memory and requires_grad."""
+def factory_of(operator: str, name: str, doc: str) -> Any:
+    """Create a function that calls an operator and accepts layout, pin_memory and requires_grad."""
 
     def factory(
         *args: Any,
@@ -28,12 +28,17 @@ def _factory(name: str, doc: str) -> Any:
         pin_memory: bool = False,
         **named: Any,
     ) -> Tensor:
-        result = getattr(ops, name)(*args, **named, dtype=dtype, device=device)
+        result = getattr(ops, operator)(*args, **named, dtype=dtype, device=device)
         return finish(result, None, requires_grad)
 
     factory.__name__ = factory.__qualname__ = name
     factory.__doc__ = doc
-    return function(factory)
+    return factory
+
+
+def _factory(name: str, doc: str) -> Any:
+    """Create `engine.<name>`."""
+    return function(factory_of(name, name, doc))
 
 
 _WINDOW = "of window_length elements; one period without its end unless `periodic` is False."

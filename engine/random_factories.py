@@ -48,6 +48,9 @@ def rand(
     True
     """
     sizes = size_arguments(args, size, "rand")
+    if generator is None and out is None:  # the usual call
+        result = ops.rand(*sizes, dtype=dtype, device=device)
+        return result.requires_grad_() if requires_grad else result
     dtype = result_dtype(out, dtype, "rand")
     with drawing(generator, "rand", device):
         result = ops.rand(*sizes, dtype=dtype, device=device)
@@ -67,6 +70,9 @@ def randn(
 ) -> Tensor:
     """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
     sizes = size_arguments(args, size, "randn")
+    if generator is None and out is None:  # the usual call
+        result = ops.randn(*sizes, dtype=dtype, device=device)
+        return result.requires_grad_() if requires_grad else result
     dtype = result_dtype(out, dtype, "randn")
     with drawing(generator, "randn", device):
         result = ops.randn(*sizes, dtype=dtype, device=device)

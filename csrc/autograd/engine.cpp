@@ -10,8 +10,8 @@
 namespace uh::autograd {
 namespace {
 
-// Deeper nested backward passes continue on a fresh stack.
-constexpr int kDeepest = 60;
+// More deeply nested backward passes continue on a fresh stack.
+constexpr int kMaxDepth = 60;
 thread_local int t_depth = 0;
 
 struct Deeper {
@@ -94,7 +94,7 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& roots,
 std::vector<Tensor> run_backward(std::vector<Edge> roots, std::vector<Tensor> gradients,
                                  std::vector<Edge> inputs, RunOptions options) {
   fit(roots, gradients);
-  if (t_depth >= kDeepest) return run_on_fresh_stack(roots, gradients, inputs, options);
+  if (t_depth >= kMaxDepth) return run_on_fresh_stack(roots, gradients, inputs, options);
   return run_here(roots, gradients, inputs, options);
 }
 

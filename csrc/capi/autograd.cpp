@@ -167,7 +167,6 @@ int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh
 
 int uh_will_run(uh_node node) { return will_run(*node_of(node)); }
 int uh_run_is_plain(void) { return run_is_plain(); }
-uh_node uh_running_node(void) { return give_node(Ref<Node>::share(running_node())); }
 uh_node uh_failed_node(void) { return give_node(failed_node()); }
 int64_t uh_current_run(void) { return current_run(); }
 int uh_queue_callback(void (*call)(void*), void* context) {

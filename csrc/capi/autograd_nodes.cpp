@@ -11,7 +11,6 @@
 using namespace uh;            // NOLINT: this file is nothing but calls into uh
 using namespace uh::autograd;  // NOLINT
 
-uh_node uh_node_retain(uh_node node) { return give_node(take_node(node)); }
 void uh_node_release(uh_node node) { node_of(node)->release(); }
 int64_t uh_node_id(uh_node node) { return node_of(node)->id(); }
 const char* uh_node_name(uh_node node) {

@@ -293,7 +293,6 @@ uh_operator* uh_operator_find(const char* name) {
     return to_c(op);
   });
 }
-const char* uh_operator_schema(uh_operator* op) { return operator_of(op).schema_text(); }
 const char* uh_operator_namespace(uh_operator* op) { return operator_of(op).name_space().data(); }
 int uh_operator_call(uh_operator* op, const uh_value* args, int64_t n, uh_value* ret_results) {
   return guard(-1, [&] { return call_boxed(operator_of(op), args, n, ret_results, write_plain); });
@@ -312,14 +311,6 @@ int uh_operator_redispatch(uh_operator* op, const uh_value* args, int64_t n,
     boxed->call_below_autograd(stack);
     for (size_t i = 0; i < stack.size(); ++i) ret_results[i] = write_value(std::move(stack[i]));
     return static_cast<int>(stack.size());
-  });
-}
-uh_operator* uh_operator_at(int64_t i) {
-  return guard(static_cast<uh_operator*>(nullptr), [&] {
-    initialise();
-    const auto all = Dispatcher::instance().all();
-    if (i < 0 || i >= static_cast<int64_t>(all.size())) return static_cast<uh_operator*>(nullptr);
-    return to_c(const_cast<OperatorInfo*>(all[static_cast<size_t>(i)]));
   });
 }
 uint64_t uh_operator_generation(void) { return Dispatcher::instance().generation(); }

@@ -4,6 +4,11 @@
  * named ret_; every returned handle is a new reference, which the caller releases by uh_release.
  * A function that fails returns 0 (handles, pointers) or -1 (int); uh_last_error() then has the
  * reason.
+ *
+ * Note [Handles]: handles are integers, because Python keeps a tensor's in a field of its object, and
+ * C code of the extension module reads it there. A pointer that cffi returns would first have to be
+ * converted to an integer: 3.7 times the time of such a call. underhood_library.h, whose callers
+ * are C and C++, has pointers to opaque structs.
  */
 #ifndef UNDERHOOD_H
 #define UNDERHOOD_H

@@ -56,13 +56,11 @@ int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh
 int uh_will_run(uh_node node);
 /* 1 if the backward pass of this thread accumulates into all leaves: not grad(), not inputs=. */
 int uh_run_is_plain(void);
-uh_node uh_running_node(void);
 uh_node uh_failed_node(void); /* its formula or hook failed this thread's last backward pass */
 int64_t uh_current_run(void);
 int uh_queue_callback(void (*call)(void*), void* context);
 
 /* ---- Nodes */
-uh_node uh_node_retain(uh_node node);
 void uh_node_release(uh_node node);
 int64_t uh_node_id(uh_node node);
 const char* uh_node_name(uh_node node); /* valid until the thread's next call of it */

@@ -31,11 +31,9 @@ int64_t uh_graph_version(uh_graph self); /* changes with every edit */
 int64_t uh_graph_block(uh_graph self);   /* the outermost block */
 int64_t uh_graph_add_input(uh_graph self, const char* name, const char* type); /* a value */
 int uh_graph_add_output(uh_graph self, int64_t value);
-const char* uh_type_normal(const char* type);     /* the canonical text of a type */
 const char* uh_type_plain(const char* type);      /* without tensor properties */
 const char* uh_type_annotation(const char* type); /* as a Python annotation: Optional[int] */
 int uh_type_is_subtype(const char* type, const char* expected);
-const char* uh_type_unify(const char* a, const char* b); /* "" if only Any covers both */
 
 /* ---- the insertion point and the source range of new nodes */
 int uh_graph_insert_at_end(uh_graph self, int64_t block);
@@ -85,7 +83,6 @@ int uh_value_add_origin(uh_graph self, int64_t value, int64_t origin);
 int uh_value_replace(uh_graph self, int64_t value, int64_t other);
 int uh_value_replace_after(uh_graph self, int64_t value, int64_t node, int64_t other);
 const char* uh_value_type(uh_graph self, int64_t value);
-const char* uh_value_name(uh_graph self, int64_t value);
 /* 1 and the value of a constant, else 0; a string points into the graph. */
 int uh_value_constant(uh_graph self, int64_t value, uh_value* ret_value);
 

@@ -75,7 +75,6 @@ void uh_formula_materialize(uh_formula_context* ctx, int on);
 
 /* ---- operators by handle: "aten::add.Tensor"; valid as long as the process. */
 uh_operator* uh_operator_find(const char* name);
-const char* uh_operator_schema(uh_operator* op);
 const char* uh_operator_namespace(uh_operator* op);
 /* As uh_call_boxed, but the returned references are not recorded; they are released by uh_decref.
  */
@@ -83,7 +82,6 @@ int uh_operator_call(uh_operator* op, const uh_value* args, int64_t n, uh_value*
 /* Called by a library's Autograd kernel: runs the kernels below it, as part of the same call.
  * Returned references are recorded, as those of uh_call_boxed. */
 int uh_operator_redispatch(uh_operator* op, const uh_value* args, int64_t n, uh_value* ret_results);
-uh_operator* uh_operator_at(int64_t i); /* of uh_op_count(); 0: out of range */
 /* Changes whenever operators are registered or removed. */
 uint64_t uh_operator_generation(void);
 /* While set, this thread's calls dispatch without the Autograd key; returns the previous value. A

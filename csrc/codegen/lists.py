@@ -107,7 +107,10 @@ def codes_py(source: Path) -> str:
     text += "\n"
     for macro in ("UH_RECORD_FLAG", "UH_RECORD_MODE", "UH_BACKWARD_FLAG"):
         text += "".join(f"{row[1]} = 1 << {row[2]}\n" for row in entries(codes, macro, 3))
-    fields = [row[1] for row in entries(source / "events" / "ring_header.inc", "UH_RING_FIELD", 2)]
+    ring = source / "events" / "ring_header.inc"
+    for macro in ("UH_RING_NUMBER", "UH_RING_STATE", "UH_RING_END"):
+        text += "".join(f"{row[1]} = {row[2]}\n" for row in entries(ring, macro, 3))
+    fields = _column(ring, "UH_RING_FIELD", 2, 1)
     members = "".join(f"    {field!r}: {index},\n" for index, field in enumerate(fields))
     return text + f"\nRING_FIELDS: dict[str, int] = {{\n{members}}}\n"
 

@@ -186,7 +186,7 @@ class Op<R(A...)> final : public OperatorInfo {
 
   // Sets the kernel for every backend: it calls other operators, or accesses no element.
   void set_backend_kernels(Kernel kernel, const char* name) {
-    for (const Key key : kBackendKeyList) set_kernel(key, kernel, name);
+    for (const Key key : kDeviceKeys) set_kernel(key, kernel, name);
   }
   // `kernel` calls box_and_fall_back of this operator. Note [Fallback].
   void set_boxing_kernel(Kernel kernel) { boxing_kernel_ = reinterpret_cast<void*>(kernel); }

@@ -29,14 +29,15 @@ std::atomic<uint32_t> g_generation{0};
 
 namespace {
 
-constexpr uint64_t kMinBlobBytes =
-    64;  // a quarter of it, with its length, finds room wherever it begins
-constexpr uint64_t kHeartbeatLate = 1'000'000'000;
-constexpr uint64_t kPatienceStopped = 2'000'000'000;
-constexpr uint64_t kPatience = 30'000'000'000;
-constexpr uint64_t kLookNs = 20'000'000;  // how often a thread that waits looks after the writer
+// A blob of a quarter of it fits, with its length, wherever it begins.
+constexpr uint64_t kMinBlobBytes = 64;
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kHeartbeatLate = kSecond;
+// The interval at which a waiting thread checks the writer.
+constexpr uint64_t kCheckNs = 20'000'000;
 constexpr uint64_t kPrefetched = 8;  // records that are fetched ahead
 constexpr int64_t kWholeBytes = 4096;
+static_assert(sizeof(Record) == kRecordBytes);
 
 uint64_t now_ns() {
   timespec t;
@@ -44,15 +45,15 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(t.tv_sec) * 1000000000ull + static_cast<uint64_t>(t.tv_nsec);
 }
 
-// Found by their characters, without a std::string to look with.
+// Allows look-ups by string_view, without a std::string.
 struct TextHash : std::hash<std::string_view> {
   using is_transparent = void;
 };
 using Strings = std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>>;
 constexpr size_t kRecent = 256;
 
-// A recording begins and ends while other threads run. `header` may be read by anybody: a mapping
-// stays where it is. What else depends on it is read, and changed, under the locks.
+// A recording begins and ends while other threads run. Any thread may read `header`: a mapping
+// never moves. Everything else that depends on it is read and changed under the locks.
 struct Ring {
   std::atomic<RingHeader*> header{nullptr};
   RingHeader* closed = nullptr;  // the last one, once it is closed
@@ -108,8 +109,7 @@ inline uint32_t thread_number() {
   return t_number.number;
 }
 
-// The letter that Linux has for the state of a process (proc(5)); 0 when there is no such process,
-// '?' where the system does not say.
+// Returns Linux's letter for the state of a process (proc(5)); 0: no such process, '?': unknown.
 char process_state(pid_t pid) {
   const int fd = ::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return kill(pid, 0) != 0 && errno == ESRCH ? 0 : '?';
@@ -121,17 +121,17 @@ char process_state(pid_t pid) {
   return name_end == std::string_view::npos ? 0 : stat[name_end + 2];
 }
 
-// How a wait for room ends without room: a writer that is dead (reaped or not) is not waited for,
-// one that is stopped only for a short while, and one that does nothing for kPatience neither.
-// `waited` counts this thread's own waiting while the heartbeat stood still, so that a program and
-// a writer that were stopped together (ctrl+z) continue together.
+// Returns why to stop waiting for room, or kNone. A thread does not wait for a dead writer (reaped
+// or not), only briefly for a stopped one, and at most kPatience for a silent one. `waited` counts
+// this thread's own waiting while the heartbeat did not advance, so that a program and a writer
+// that were stopped together (ctrl+z) continue together.
 RingEnd writer_end(const RingHeader& h, uint64_t waited) {
   if (now_ns() - h.heartbeat_ns.load() < kHeartbeatLate) return RingEnd::kNone;
   const char state = process_state(static_cast<pid_t>(h.writer_pid.load()));
   if (state == 0 || state == 'Z' || state == 'X') return RingEnd::kWriterDead;
   const bool stopped = state == 'T' || state == 't';
   const uint64_t patience = stopped ? kPatienceStopped : kPatience;
-  return waited > patience ? RingEnd::kWriterSilent : RingEnd::kNone;
+  return waited > patience * kSecond ? RingEnd::kWriterSilent : RingEnd::kNone;
 }
 
 struct PendingRecord {
@@ -142,7 +142,7 @@ struct PendingRecord {
   size_t length = 0;
 };
 
-// Begins with the size that the header has, and positions at 0.
+// Returns a window of the header's size, at position 0.
 Window first_window(std::atomic<uint64_t>& word, uint64_t capacity) {
   Window window(word.load() & 63, capacity);
   window.size = std::min(std::max(window.size, kMinWindow), capacity);
@@ -150,13 +150,15 @@ Window first_window(std::atomic<uint64_t>& word, uint64_t capacity) {
   return window;
 }
 
-// Whether a window, at whose first byte `position` is, should grow: a quarter of it is not read yet.
+// Returns whether a window whose first byte is at `position` should grow: more than a quarter of it
+// is unread.
 bool is_crowded(const Window& window, uint64_t position, uint64_t tail, uint64_t capacity) {
   const uint64_t unread = position - tail;
   return window.size < capacity && unread > window.size / 4 && unread <= window.size;
 }
 
-// Where a blob of `need` bytes begins, if there is room: it never wraps round the end of the window.
+// Returns the position of a blob of `need` bytes, if there is room. It never wraps around the end
+// of the window.
 uint64_t blob_start(RingHeader& h, Window& window, uint64_t need) {
   const uint64_t head = h.blob_head.load(std::memory_order_relaxed);
   const uint64_t offset = window.at(head);
@@ -174,7 +176,8 @@ uint64_t blob_start(RingHeader& h, Window& window, uint64_t need) {
   return at + need <= window.size ? first : first + (window.size - at);
 }
 
-// One attempt; false when there is no room yet. A recording that has ended takes everything.
+// Tries to write the record; false: no room yet. A recording that has ended accepts and discards
+// records.
 inline bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_t& number) {
   std::lock_guard guard(r.lock);
   RingHeader* open = r.header.load(std::memory_order_relaxed);
@@ -210,7 +213,7 @@ inline bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_
   if (kReadsClock[static_cast<uint8_t>(w.kind)]) r.last_ns = now_ns();
   r.records[window.at(head)] = Record{
       head, r.last_ns, thread, static_cast<uint16_t>(w.kind), w.flags, w.a, w.b, w.c, w.d, e};
-  // The next slots were last read by the writer, on another processor: they are on their way early.
+  // The writer, on another processor, read the next slots last: fetch them early.
   __builtin_prefetch(&r.records[window.at(head + kPrefetched)], 1);
   number = head;
   h.head.store(head + 1, std::memory_order_release);
@@ -225,18 +228,18 @@ __attribute__((noinline, cold)) uint64_t commit_late(const PendingRecord& w, uin
   uint64_t number = 0;
   const uint64_t began = now_ns();
   uint64_t heartbeat = header->heartbeat_ns.load();
-  uint64_t before = began, waited = 0, looked = 0;
+  uint64_t before = began, waited = 0, checked = 0;
   while (on() && !try_commit(r, w, thread, number)) {
     const timespec pause{0, 50000};
     nanosleep(&pause, nullptr);
     const uint64_t time = now_ns();
-    waited += std::min(time - before, kLookNs);  // more than that: this process was stopped
+    waited += std::min(time - before, kCheckNs);  // more than that: this process was stopped
     before = time;
-    if (waited < looked + kLookNs) continue;
-    looked = waited;
+    if (waited < checked + kCheckNs) continue;
+    checked = waited;
     if (const uint64_t beat = header->heartbeat_ns.load(); beat != heartbeat) {
       heartbeat = beat;
-      waited = looked = 0;
+      waited = checked = 0;
     } else if (const RingEnd end = writer_end(*header, waited); end != RingEnd::kNone) {
       header->lost.fetch_add(1);
       header->end = static_cast<uint64_t>(end);
@@ -313,7 +316,7 @@ void open(int fd, uint64_t value_budget) {
   r.header.store(header, std::memory_order_release);
   g_generation.fetch_add(1);
   header->producer_pid = static_cast<uint64_t>(getpid());
-  header->state = 1;
+  header->state = static_cast<uint64_t>(RingState::kRecording);
   g_mode.store(kOn | static_cast<uint32_t>(header->mode.load()));
 }
 
@@ -323,7 +326,7 @@ void close() {
   std::lock_guard guard(r.lock);
   RingHeader* header = r.header.load(std::memory_order_relaxed);
   if (!header) return;
-  header->state = 2;
+  header->state = static_cast<uint64_t>(RingState::kClosed);
   // The mapping stays: a thread that passed on() just before may still be writing its record.
   r.header = nullptr;
   r.closed = header;
@@ -366,7 +369,7 @@ int64_t intern(std::string_view text) {
   Ring& r = g_ring;
   std::lock_guard guard(r.strings_lock);
   if (!r.strings) return 0;  // nothing was ever recorded
-  // The same text is mostly at the same address. Whatever is there now, it is compared.
+  // Equal strings are usually at the same address; the contents are compared in any case.
   const auto*& recent = r.recent[std::bit_cast<uintptr_t>(text.data()) / 8 % kRecent];
   if (recent && recent->first == text) return recent->second;
   const auto next = static_cast<int64_t>(r.strings->size() + 1);

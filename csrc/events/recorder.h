@@ -1,7 +1,7 @@
 // The recorder: every layer above says `if (events::on()) events::emit(...)`.
 //
-// What: records go into a ring in shared memory; another process (engine/inspect/writer.py) drains
-// it into the trace, so a killed program loses nothing and nothing here waits for Python.
+// Records go into a ring in shared memory; another process (engine/inspect/writer.py) drains it
+// into the trace, so a killed program loses nothing and nothing here waits for Python.
 // Invariant: when off, a call site costs one relaxed load and one predictable branch. Recording
 // never changes what is recorded: no references are taken, no ids are drawn.
 // Read next: ring.h for the layout of the shared memory.

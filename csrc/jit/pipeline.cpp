@@ -64,7 +64,7 @@ class Run {
 
   int64_t phase(const Phase& phase) {
     int64_t all = 0;
-    for (int round = 0; round < phase.most_rounds; ++round) {
+    for (int i = 0; i < phase.max_iterations; ++i) {
       int64_t changes = 0;
       for (const char* name : phase.passes) {
         const Pass* pass = find_pass(name);

@@ -18,7 +18,7 @@ struct Phase {
   const char* name;  // "simplify"
   const char* doc;
   std::vector<const char*> passes;
-  int most_rounds;
+  int max_iterations;
 };
 const std::vector<Phase>& phases(bool specialised);
 

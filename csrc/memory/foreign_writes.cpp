@@ -8,7 +8,8 @@
 namespace uh::foreign_writes {
 namespace {
 
-constexpr size_t kLargest = size_t{1} << 20;  // larger storages are not compared at every line
+// Larger storages are not compared at every line.
+constexpr size_t kMaxComparedBytes = size_t{1} << 20;
 
 std::mutex g_lock;
 std::atomic<bool> g_any{false};
@@ -54,14 +55,15 @@ void refresh(Storage* storage) {
   if (!g_any.load(std::memory_order_relaxed)) return;
   std::lock_guard guard(g_lock);
   const auto it = copies().find(storage);
-  if (it != copies().end() && storage->nbytes() <= kLargest) copy_bytes(storage, it->second);
+  if (it != copies().end() && storage->nbytes() <= kMaxComparedBytes)
+    copy_bytes(storage, it->second);
 }
 
 void check_all() {
   if (!events::on() || !g_any.load(std::memory_order_relaxed)) return;
   std::lock_guard guard(g_lock);
   for (auto& [storage, copy] : copies()) {
-    if (storage->nbytes() == 0 || storage->nbytes() > kLargest) continue;
+    if (storage->nbytes() == 0 || storage->nbytes() > kMaxComparedBytes) continue;
     if (copy.size() != storage->nbytes()) {
       copy_bytes(storage, copy);
     } else {

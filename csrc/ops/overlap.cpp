@@ -53,12 +53,12 @@ Overlap overlap(const Tensor& a, const Tensor& b) {
   return overlap(bytes_of(a), bytes_of(b));
 }
 
-// Returns whether sum(step[i] * x[i]) == remainder has a solution with 0 <= x[i] <= most[i]. Steps
+// Returns whether sum(step[i] * x[i]) == remainder has a solution with 0 <= x[i] <= max_x[i]. Steps
 // descend; `reach` and `divisor` are the sum and gcd over the steps from i on. Strides of views of
 // one tensor are nested, so few values of each x are possible; `budget` bounds the other searches,
 // and true is returned when it is spent.
 struct Term {
-  int64_t step, most, reach = 0, divisor = 0;
+  int64_t step, max_x, reach = 0, divisor = 0;
 };
 bool solvable(const std::vector<Term>& terms, size_t i, int64_t remainder, int64_t& budget) {
   if (remainder == 0) return true;
@@ -69,7 +69,7 @@ bool solvable(const std::vector<Term>& terms, size_t i, int64_t remainder, int64
   const Term& term = terms[i];
   const int64_t beyond = i + 1 < terms.size() ? terms[i + 1].reach : 0;
   const int64_t low = remainder > beyond ? (remainder - beyond + term.step - 1) / term.step : 0;
-  for (int64_t x = std::min(term.most, remainder / term.step); x >= low; --x) {
+  for (int64_t x = std::min(term.max_x, remainder / term.step); x >= low; --x) {
     if (solvable(terms, i + 1, remainder - x * term.step, budget)) return true;
   }
   return false;
@@ -84,7 +84,7 @@ bool share_bytes(const Bytes& a, const Bytes& b) {
     if (step == 0 || limit == 0) return;
     const auto same = std::find_if(terms.begin(), terms.end(),
                                    [&](const Term& term) { return term.step == step; });
-    same == terms.end() ? terms.push_back({step, limit}) : void(same->most += limit);
+    same == terms.end() ? terms.push_back({step, limit}) : void(same->max_x += limit);
   };
   for (const Bytes* bytes : {&a, &b}) {
     for (size_t d = 0; d < bytes->layout.sizes.size(); ++d)
@@ -97,7 +97,7 @@ bool share_bytes(const Bytes& a, const Bytes& b) {
             [](const Term& x, const Term& y) { return x.step > y.step; });
   int64_t reach = 0, divisor = 0;
   for (size_t i = terms.size(); i-- > 0;) {
-    terms[i].reach = reach += terms[i].step * terms[i].most;
+    terms[i].reach = reach += terms[i].step * terms[i].max_x;
     terms[i].divisor = divisor = std::gcd(divisor, terms[i].step);
   }
   const int64_t end_of_b = even ? b.last() - (b.width - 1) : b.last();

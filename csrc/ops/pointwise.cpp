@@ -7,6 +7,7 @@
 #include "generated/ops/copy.h"
 #include "generated/ops/view.h"
 #include "ops/copy/write_out.h"
+#include "ops/overlap.h"
 #include "ops/pointwise_result.h"
 #include "ops/promotion.h"
 #include "tensor/dense.h"
@@ -28,7 +29,7 @@ DType with_number(DType dtype, const Scalar& number) {
 
 DType compute_dtype(const PointwiseOp& op, std::span<const Input> inputs, const Params& params) {
   DType common = result_type(op.promotion == Promotion::kWhere ? inputs.subspan(1) : inputs);
-  for (size_t i = 0; op.promoting && i < Params::kMost; ++i) {
+  for (size_t i = 0; op.promoting && i < Params::kMaxCount; ++i) {
     if (params.has(i)) common = with_number(common, *params[i]);
   }
   if (op.promotion == Promotion::kFloat && !is_inexact(common)) return default_dtype();

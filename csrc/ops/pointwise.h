@@ -73,7 +73,7 @@ struct PointwiseOp {
 // The numbers that an expression uses in addition to its operands (alpha, min, max...).
 class Params {
  public:
-  static constexpr size_t kMost = 4;
+  static constexpr size_t kMaxCount = 4;
 
   Params() = default;
   Params(std::initializer_list<std::optional<Scalar>> values);
@@ -103,7 +103,7 @@ class Params {
   bool saw_zero_division() const { return zero_division_.load(std::memory_order_relaxed); }
 
  private:
-  std::array<std::optional<Scalar>, kMost> values_;
+  std::array<std::optional<Scalar>, kMaxCount> values_;
   bool exact_number_ = false;
   mutable std::atomic<bool> zero_division_{false};
 };

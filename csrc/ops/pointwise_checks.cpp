@@ -19,7 +19,7 @@ UH_CHECK(fitting) {
   (void)op;
   for (const Input& o : inputs)
     if (o.is_number()) check_fits(o.number, dtype);
-  for (size_t i = 0; i < Params::kMost; ++i)
+  for (size_t i = 0; i < Params::kMaxCount; ++i)
     if (params.has(i)) check_fits(*params[i], dtype);
 }
 

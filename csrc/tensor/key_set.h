@@ -6,6 +6,7 @@
 // them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -48,25 +49,26 @@ class KeySet {
   uint32_t bits_ = 0;
 };
 
-inline constexpr KeySet kSparseKeys = KeySet(Key::kSparseCPU) | KeySet(Key::kSparseCsrCPU);
-inline constexpr KeySet kBackendKeys =
-    KeySet(Key::kCPU) | KeySet(Key::kOpenCL) | KeySet(Key::kMeta) | KeySet(Key::kPrivateUse1) |
-    KeySet(Key::kPrivateUse2) | kSparseKeys;
-
-// Keys of strided tensors: a kernel for every device is registered at each.
-inline constexpr Key kBackendKeyList[] = {Key::kCPU, Key::kOpenCL, Key::kPrivateUse1,
-                                          Key::kPrivateUse2, Key::kMeta};
+// Keys of strided tensors, by device type: each type has a key of the same name. A kernel for every
+// device is registered at each.
+inline constexpr Key kDeviceKeys[] = {
+#define UH_DEVICE(enumerator, name) Key::enumerator,
+#include "base/devices.inc"
+#undef UH_DEVICE
+};
 
 // The backend key of a device type.
 constexpr Key key_of(DeviceType type) {
-  switch (type) {
-    case DeviceType::kMeta: return Key::kMeta;
-    case DeviceType::kOpenCL: return Key::kOpenCL;
-    case DeviceType::kPrivateUse1: return Key::kPrivateUse1;
-    case DeviceType::kPrivateUse2: return Key::kPrivateUse2;
-    default: return Key::kCPU;
-  }
+  const auto i = static_cast<size_t>(type);
+  return i < kDeviceTypeCount ? kDeviceKeys[i] : Key::kCPU;
 }
+
+inline constexpr KeySet kSparseKeys = KeySet(Key::kSparseCPU) | KeySet(Key::kSparseCsrCPU);
+inline constexpr KeySet kBackendKeys = [] {
+  KeySet keys = kSparseKeys;
+  for (const Key key : kDeviceKeys) keys = keys | key;
+  return keys;
+}();
 
 // "CPU, ADInplaceOrView", highest key last.
 std::string to_string(KeySet keys);

@@ -81,8 +81,7 @@ struct ByteSpan {
 };
 ByteSpan byte_span(const Tensor& self);
 
-// Records that the running operator call has written `self`'s
-// elements.
+// Records that the running operator call has written `self`'s elements.
 void record_write(const Tensor& self);
 
 // True if the tensor is a permutation of a contiguous one: no gaps, no overlap.

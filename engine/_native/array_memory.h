@@ -1,9 +1,9 @@
 // _ArrayMemory: a tensor's memory as NumPy's arrays see it, the `base` of what `Tensor.numpy()`
 // returns.
 //
-// What: holds a reference on the Storage while an array lives, and describes the elements by
-// NumPy's protocol `__array_struct__`, so that NumPy is not needed to build this.
-// Invariant: the Storage cannot be resized from the first look at its address on.
+// It holds a reference on the Storage while an array lives, and describes the elements by NumPy's
+// protocol `__array_struct__`, so that NumPy is not needed to build this.
+// Invariant: after its address has been read, the Storage cannot be resized.
 #pragma once
 
 #include <stdint.h>

@@ -1,7 +1,8 @@
 // Conversions that nearly every call of a generated function makes, as functions of C.
 //
-// What: `ints(value)` of engine/marshal.py for lists and tuples of plain ints, and the code of an
-// argument that is None. Any other value goes to the Python function that the object was made from.
+// They compute `ints(value)` of engine/marshal.py for lists and tuples of plain ints, and the code
+// of an argument that is None. Any other value goes to the Python function that the object was made
+// from.
 // Invariant: both do the same with the same values.
 #pragma once
 

@@ -1,9 +1,9 @@
 // _OperatorBase: the native part of engine.ops.Overload and Packet, which makes them callable; and
 // _NamespaceBase, that of engine.ops.Namespace.
 //
-// What: a call whose values are what the schema says, as most are, is converted, run and converted
-// back here. For any other the object's `_call_generic` decides what it means or what is wrong with
-// it: the rules for lists that are numbers, numbers that are tensors, and messages are in Python.
+// A call whose values have the schema's types, as most have, is converted, run and converted back
+// here. For any other the object's `_call_generic` decides what it means or what is wrong with it:
+// the rules for lists that are numbers, numbers that are tensors, and messages are in Python.
 // Invariant: both do the same with the same values.
 // A namespace caches its packets as attributes; when operators have been registered or removed
 // since the last access, its `_forget` runs first.

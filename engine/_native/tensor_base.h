@@ -1,10 +1,11 @@
 // _TensorBase and _NodeBase: the native parts of engine.Tensor and of the Nodes of autograd, as
 // PyTorch's THPVariable and THPCppFunction are.
 //
-// What: PyObject_HEAD, then the slot `_h` or `_node` (a Python int: the address of the TensorImpl
-// or Node), then the list of weak references, and a tensor's attributes. They exist for their deallocator: giving the
-// reference back costs a third of what a `__del__` in Python does, and a tensor dies with every
-// operator call. And for Python's collector: Note [Cycles through the core] in tensor_base.c.
+// An object is PyObject_HEAD, then the slot `_h` or `_node` (a Python int: the address of the
+// TensorImpl or Node), then the list of weak references, and a tensor's attributes. The types exist
+// for their deallocator: to release the reference there costs a third of a `__del__` in Python, and
+// a tensor dies with every operator call. And for Python's collector:
+// Note [Cycles through the core] in tensor_base.c.
 // Invariant: the slot is set once, right after the object is made, to a handle this object then
 // owns.
 #pragma once

@@ -68,10 +68,10 @@ static PyObject* tuple_of(PyTypeObject* type, const int64_t* numbers, int64_t co
 typedef void (*ReadNumbers)(uh_handle self, int64_t* ret, int64_t n);
 
 static PyObject* all_of(uh_handle handle, ReadNumbers read, PyTypeObject* type) {
-  enum { kUsual = 8 };
+  enum { kMaxFew = 8 };
   const int64_t ndim = uh_ndim(handle);
-  int64_t few[kUsual];
-  int64_t* numbers = ndim <= kUsual ? few : PyMem_New(int64_t, ndim);
+  int64_t few[kMaxFew];
+  int64_t* numbers = ndim <= kMaxFew ? few : PyMem_New(int64_t, ndim);
   if (!numbers) return PyErr_NoMemory();
   read(handle, numbers, ndim);
   PyObject* tuple = tuple_of(type, numbers, ndim);
@@ -84,8 +84,8 @@ static PyObject* shape(PyObject* self, void* unused) {
   return handle_of(self, &handle) ? all_of(handle, uh_sizes, size_class) : NULL;
 }
 
-// The argument `dim` of `size(dim=None)` and `stride(dim=None)`, as a dimension of a tensor with
-// `ndim`: 1. 2: there is none, and all dimensions are wanted. 0: Python has to look at it.
+// Reads the argument `dim` of `size(dim=None)` and `stride(dim=None)`, for a tensor with `ndim`
+// dimensions. Returns 1: a dimension; 2: not given, so all dimensions; 0: Python must handle it.
 static int read_dim(PyObject* const* args, Py_ssize_t count, PyObject* names, int64_t ndim,
                     int64_t* ret_dim) {
   if (names) {

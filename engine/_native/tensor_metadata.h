@@ -1,8 +1,8 @@
 // The metadata of a tensor as attributes and methods of _TensorBase: `x.shape`, `x.stride()`,
 // `x.requires_grad`.
 //
-// What: descriptors that read the TensorImpl without a frame of Python. A call with the arguments
-// that most calls have is answered here; any other goes to a Python method of engine/tensor.py or
+// These descriptors read the TensorImpl without a frame of Python. A call with the usual arguments
+// is answered here; any other goes to a Python method of engine/tensor.py or
 // engine/autograd/tensor_methods.py, which has the rules and the messages.
 // Invariant: objects that stand for values of the core (dtypes, devices, layouts) are those that
 // `_set_values` has stored, so `x.dtype is engine.float32`.

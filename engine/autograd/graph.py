@@ -96,8 +96,11 @@ def leaf_hook(hook: Callable[[Tensor], Any]) -> Callable[..., Any]:
 
     def call(gradients: list[Any], sources: list[Any]) -> None:
         result = hook(gradients[0])
-        if result is not None and result is not gradients[0]:
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        if result is None or result is gradients[0]:
+            return
+        if not isinstance(result, Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
     return call
 

@@ -18,22 +18,42 @@ import os
 import time
 from typing import Final
 
-from engine._generated.codes import MODE_LINES, MODE_VALUES, RING_FIELDS
+from engine._generated.codes import (
+    CLOSED,
+    HEADER_BYTES,
+    MODE_LINES,
+    MODE_VALUES,
+    NOTE_AT,
+    PATIENCE,
+    PATIENCE_STOPPED,
+    RECORD_BYTES,
+    RECORDING,
+    RING_FIELDS,
+    RING_MAGIC,
+    SILENT,
+)
 
-MAGIC: Final = int.from_bytes(b"UHRING1\0", "little")
-HEADER_BYTES: Final = 4096
-RECORD_BYTES: Final = 64
-RECORDING: Final = 1
-CLOSED: Final = 2
-
-SILENT: Final = 2  # of `end`: the writer was alive, but did nothing for too long
+__all__ = [
+    "CLOSED",
+    "DEFAULT_VALUES_BUDGET",
+    "HEADER_BYTES",
+    "MODE_LINES",
+    "MODE_VALUES",
+    "PATIENCE",
+    "PATIENCE_STOPPED",
+    "RECORDING",
+    "RECORD_BYTES",
+    "SILENT",
+    "Header",
+    "Ring",
+    "RingError",
+    "alive",
+    "private_file",
+    "process_state",
+    "raised",
+]
 
 DEFAULT_VALUES_BUDGET: Final = 256 << 20
-
-NOTE_AT: Final = HEADER_BYTES // 2
-"""Where the writer leaves its last words: a u64 length, then UTF-8."""
-PATIENCE: Final = 30.0  # seconds to wait for a writer that shows no sign of life
-PATIENCE_STOPPED: Final = 2.0  # and for one that was stopped (SIGSTOP)
 _FIRST_RECORDS: Final = 1 << 16  # the windows that a recording begins with
 _FIRST_BLOB: Final = 1 << 21
 _HIGH: Final = 200  # descriptors from here on are seldom a program's own
@@ -92,7 +112,7 @@ class Ring:
         self.capacity_blob = self["capacity_blob"]
         self.blob_start = HEADER_BYTES + self.capacity_records * RECORD_BYTES
         expected = self.blob_start + self.capacity_blob
-        if self["magic"] != MAGIC or size != expected:
+        if self["magic"] != RING_MAGIC or size != expected:
             self.close()
             raise RingError(f"file descriptor {fd} is not a ring: {size} bytes, not {expected}")
 
@@ -120,7 +140,7 @@ class Ring:
             header["record_window"] = min(records, _FIRST_RECORDS).bit_length() - 1
             header["blob_window"] = min(blob, _FIRST_BLOB).bit_length() - 1
             header["heartbeat_ns"] = time.monotonic_ns()
-            header["magic"] = MAGIC
+            header["magic"] = RING_MAGIC
             header.release()
         return cls(fd)
 

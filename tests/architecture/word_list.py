@@ -52,8 +52,9 @@ BANNED_NAMES = {
 
 # Any identifier: the pattern must match the whole name.
 BANNED_NAME_PATTERNS = {
-    r"k(Most|Least|Longest|Deepest|Widest|Largest)[A-Z]\w*": "kMaxX, kMinX",
-    r"(MOST|LEAST|LONGEST|DEEPEST|WIDEST)_\w+": "MAX_X, MIN_X",
+    r"k(Most|Least|Longest|Deepest|Widest|Largest)([A-Z]\w*)?": "kMaxX, kMinX",
+    r"_?(MOST|LEAST|LONGEST|DEEPEST|WIDEST)(_\w+)?": "MAX_X, MIN_X",
+    r"_?(most|least)_\w+": "max_x, min_x",
     r"(\w*_)?(tell|tells|told|says|said)(_\w*)?": "record, report, print",
     r"\w+_again": "the noun, or what differs",
 }
@@ -153,6 +154,12 @@ EXEMPTIONS = (
     ),
     Exemption("name one", "**", r"\bone\w* = .*(\b1\b|\b1\.0|ones?\()", "the number 1"),
     Exemption("name one", "lessons/25_fusion/**", "", "the function that becomes one group"),
+    Exemption(
+        r"name _?(most|least)_\w+",
+        "**",
+        r"\bleast_squares|most_(frequent|common)",
+        "the fixed terms",
+    ),
     Exemption("name words", "**", r"\.split\(", "the words of a string"),
     Exemption("name now", "**", r"time|clock|monotonic|perf_counter", "a time"),
     Exemption(

@@ -31,7 +31,7 @@ from call_signatures import targets
 
 MEMORY = {"engine": 2 << 30, "torch": 5 << 30}  # PyTorch needs more to begin with
 WIDE = dict.fromkeys(("float16", "bfloat16", "float32"), "float64") | {"complex64": "complex128"}
-MOST = 20_000  # elements of a tensor that is looked at
+MAX_ELEMENTS = 20_000  # elements of a tensor that is looked at
 INTERNAL = (
     AttributeError,
     NameError,
@@ -206,7 +206,7 @@ class Library:
     def touch(self, value: Any) -> None:
         """Reads what came back: strides that lead out of the storage are found here."""
         if isinstance(value, self.Tensor):
-            if not value.is_meta and 0 < value.numel() <= MOST:
+            if not value.is_meta and 0 < value.numel() <= MAX_ELEMENTS:
                 (value.to_dense() if is_sparse(value) else value).tolist()
         elif isinstance(value, (tuple, list)):
             for item in value:
@@ -228,7 +228,7 @@ class Library:
             layout = str(t.layout).rpartition(".")[2]
             return (layout, *self.described(t.detach().to_dense(), [], False))
         numbers: Any = None
-        if not t.is_meta and t.numel() <= MOST:
+        if not t.is_meta and t.numel() <= MAX_ELEMENTS:
             dense = t.detach()
             if self.name == "torch":  # the engine has no lazy conjugates
                 dense = dense.resolve_conj().resolve_neg()
@@ -267,7 +267,7 @@ class Library:
             and t.grad_fn is not None
             and not t.is_meta
         ]
-        if not outs or not leaves or sum(t.numel() for t in outs) > MOST:
+        if not outs or not leaves or sum(t.numel() for t in outs) > MAX_ELEMENTS:
             return None
         weights = []
         for t in outs:

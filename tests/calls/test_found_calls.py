@@ -518,6 +518,32 @@ def test_soft_margin_loss_computes_in_the_dtype_and_the_sizes_of_its_input() -> 
         F.soft_margin_loss(engine.ones(1), engine.ones(0))
 
 
+def test_dropout_of_everything_or_nothing_takes_integers() -> None:
+    x = engine.ones(2, 3, dtype=engine.int64)
+    for drop in (F.dropout, F.dropout2d, F.alpha_dropout, F.feature_alpha_dropout):
+        assert drop(x, 1.0, True).tolist() == [[0, 0, 0], [0, 0, 0]]
+        assert drop(x, 0.5, False).tolist() == x.tolist()
+
+
+def test_frequencies_may_require_grad() -> None:
+    for function in (engine.fft.fftfreq, engine.fft.rfftfreq):
+        options = {"layout": engine.strided, "device": "cpu", "pin_memory": False}
+        assert function(4, 0.5, requires_grad=True, **options).requires_grad
+
+
+@pytest.mark.parametrize("dtype", [engine.float32, engine.float64, engine.bool])
+def test_lgamma_is_zero_at_one_and_two(dtype: Any) -> None:
+    x = engine.tensor([1, 2] * 9 if dtype is not engine.bool else [1] * 18, dtype=dtype)
+    assert engine.lgamma(x).tolist() == [0.0] * 18
+
+
+def test_steps_below_one_of_narrow_integers() -> None:
+    for dtype in (engine.uint8, engine.int32):
+        assert engine.arange(0, 2.5, 0.5, dtype=dtype).tolist() == [0, 0, 0, 0, 0]
+    with pytest.raises(ValueError, match="step must be nonzero"):
+        engine.arange(0, 2.5, 0.5, dtype=engine.int64)
+
+
 def test_determinants_and_factors_of_dtypes_without_lapack() -> None:
     assert engine.linalg.det(engine.ones(2, 0, 0, dtype=engine.float16)).tolist() == [1, 1]
     pivots = engine.tensor([2, 2], dtype=engine.int32)

@@ -23,7 +23,7 @@ from tools import convert, parts
 import engine
 
 CODEGEN = Path(__file__).resolve().parents[2] / "csrc" / "codegen"
-MOST = 48  # elements of all inputs: differences cost two calls for each
+MAX_ELEMENTS = 48  # elements of all inputs: differences cost two calls for each
 SAMPLES = 2  # of a row, the smallest ones
 CASES = [
     pytest.param(row, dtype, id=f"{row.name}-{dtype}")
@@ -128,7 +128,7 @@ def small_samples(row: Row, dtype: str) -> Iterator[Sample]:
         return sum(leaf.numel() for leaf in leaves)
 
     sized = [(size(sample), i, sample) for i, sample in enumerate(row.samples(dtype))]
-    selected = sorted(item[:2] for item in sized if 0 < item[0] <= MOST)
+    selected = sorted(item[:2] for item in sized if 0 < item[0] <= MAX_ELEMENTS)
     for _, i in itertools.islice(selected, SAMPLES):
         yield sized[i][2]
 

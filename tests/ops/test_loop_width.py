@@ -96,7 +96,7 @@ def test_extremes_of_small_integers(dtype: str) -> None:
         np.testing.assert_array_equal(x.argmin(axis).numpy(), a.argmin(axis))
 
 
-def least_time(work: Callable[[], Any]) -> float:
+def min_time(work: Callable[[], Any]) -> float:
     def once() -> float:
         begin = time.thread_time()
         work()
@@ -122,4 +122,4 @@ def test_vectorised(name: str) -> None:
     if name == "remainder of floats" and level_in_use("") == "v2":
         pytest.skip("exact quotients need fused multiply-adds")
     slow, like = SLOW[name]
-    assert least_time(slow) < 4 * least_time(like), name
+    assert min_time(slow) < 4 * min_time(like), name

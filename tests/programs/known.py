@@ -47,8 +47,20 @@ KNOWN = {
         "raises", r"^RuntimeError \((sum|prod|mean|amax): unsupported operation: more than one element of the written",
         r"lib\.(sum|prod|mean|amax)\(.*out=",
     ),
-    "PyTorch looks for the history of a view in a base that set_ has emptied, and finds no elements there": (
-        "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$", r"\.set_\(\)",
+    "PyTorch looks for the history of a view in a base that has become too small for it, and raises": (
+        "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$", r"\.set_\(\)|\.resize_\(",
+    ),
+    "PyTorch copies the gradient of a leaf that is itself the root into the leaf's sizes, which out= has changed": (
+        "grad shape", r"^\w+: (\(.*\)), not (\(.*\)) \(of a tensor of shape \2\)$", r"^(\w+)\.backward\(\1\)$",
+    ),
+    "PyTorch's .grad of a direction is a tensor without memory, to which it cannot add": (
+        "does not raise|error class", r"not RuntimeError \(ZeroTensors are immutable", "",
+    ),
+    "PyTorch repeats view_as_real and view_as_complex for a base that resize_ has changed": (
+        "grad_fn", r"^\w+: AsStridedBackward0, not ViewAs(Real|Complex)Backward0$", "",
+    ),
+    "PyTorch passes what a hook returned to the next one, before it rejects it": (
+        "error class", r"^RuntimeError \(Tensor post accumulate grad hooks should return None\.\), not ", r"backward\(",
     ),
     "PyTorch's kron cannot view its own product of transposed matrices": (
         "does not raise", r"RuntimeError \(view size is not compatible", r"\.kron\(",

@@ -1391,3 +1391,34 @@ def test_an_assignment_of_another_shape_to_elements_that_share_memory_is_refused
     v = engine.ones(1, 3).expand(2, 1, 3).narrow(-1, 0, 1)
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         v[None] = v
+
+
+@pytest.mark.parametrize(
+    ("dims", "strides"),
+    {(1, 0): (4, 1, 12), (2, 0): (5, 15, 1), (1, 2, 0): (20, 5, 1), (2, 1): (20, 5, 1)}.items(),
+)
+def test_transformed_dimensions_are_stored_in_the_order_of_the_input(
+    dims: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    x = engine.ones(3, 4, 5)
+    assert engine.fft.fftn(x, dim=dims).stride() == strides
+    assert engine.fft.ifftn(x.to(engine.complex64), dim=dims).stride() == strides
+
+
+def test_a_hook_of_a_leaf_that_returns_something_else_than_a_tensor() -> None:
+    x = engine.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda _: 2)
+    with pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
+        x.sum().backward()
+
+
+def test_the_gradient_of_an_extreme_that_is_no_longer_there_is_zero() -> None:
+    x = engine.tensor([0.5, 0.5, 1.5], requires_grad=True)
+    largest = x.max()
+    x.data[0] = 2
+    x.data[2] = 0
+    assert engine.autograd.grad(largest, x)[0].tolist() == [0, 0, 0]
+    y = engine.tensor([1.0, 2.0], requires_grad=True)
+    y.max().backward(engine.tensor(engine.inf))
+    assert y.grad is not None
+    assert y.grad.tolist() == [0, engine.inf]

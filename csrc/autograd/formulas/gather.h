@@ -1,7 +1,7 @@
 // Gradients of reading by index: the gradient is added at the positions that were read.
 //
-// Formulas pass `self`, of which only the sizes are read, where PyTorch saves it: a write to it
-// before the backward pass is then an error here, too.
+// If PyTorch saves `self`, formulas pass it although they read only its sizes: a write to it before
+// the backward pass is then an error here, too.
 #pragma once
 
 #include "autograd/formula.h"

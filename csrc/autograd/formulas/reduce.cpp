@@ -81,7 +81,8 @@ Tensor aminmax_backward(const Tensor& grad_min, const Tensor& grad_max, const Te
 Tensor evenly_distributed(const Tensor& grad, const Tensor& self, const Tensor& result) {
   const Tensor both_nan = ops::logical_and(ops::isnan(self), ops::isnan(result));
   const Tensor selected = ops::logical_or(ops::eq(self, result), both_nan);
-  return selected * (grad / ops::sum(selected, std::nullopt, false));
+  // Not a product: where `self` was written in between nothing is selected, and 0 * inf is NaN.
+  return ops::where(selected, grad / ops::sum(selected, std::nullopt, false), Scalar(0));
 }
 
 Tensor chosen_backward(const Tensor& grad, int64_t dim, const Tensor& indices, const Dims& sizes,

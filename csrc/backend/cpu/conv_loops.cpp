@@ -17,7 +17,7 @@ constexpr int kBytes = 16, kRowKindsHere = 3;
 
 // Vectors of pixels in a tile of `rows` channels: the sums, one vector of inputs and a weight fill
 // the registers (32 with AVX-512, else 16).
-constexpr int64_t most_vectors(int rows) {
+constexpr int64_t max_vectors(int rows) {
   if (kBytes == 64) return rows == 8 ? 3 : 6;
   return rows == 1 ? 6 : 3;
 }
@@ -128,12 +128,12 @@ ConvLoops<T> make() {
   loops.row_kinds = kRowKindsHere;
   const auto fill = [&]<int kKind>() {
     constexpr int kRows = 1 << kKind;
-    loops.most_vectors[kKind] = most_vectors(kRows);
+    loops.max_vectors[kKind] = max_vectors(kRows);
     auto& row = loops.tile[kKind];
     row[0] = Tile<T, kRows, 1>::run;
     row[1] = Tile<T, kRows, 2>::run;
     row[2] = Tile<T, kRows, 3>::run;
-    if constexpr (most_vectors(kRows) == 6) row[3] = Tile<T, kRows, 6>::run;
+    if constexpr (max_vectors(kRows) == 6) row[3] = Tile<T, kRows, 6>::run;
   };
   fill.template operator()<0>();
   fill.template operator()<1>();

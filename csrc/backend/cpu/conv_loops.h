@@ -35,7 +35,7 @@ struct ConvLoops {
 
   int64_t lanes;                       // pixels per vector
   int row_kinds;                       // number of kinds in use
-  int64_t most_vectors[kRowKinds];     // per tile with that number of channels
+  int64_t max_vectors[kRowKinds];      // per tile with that number of channels
   Tile tile[kRowKinds][kVectorKinds];  // null if it exceeds the registers
   // panel[k * width + j] = input[offset[k] + position of pixel j]; the rest of a row is 0.
   void (*pack)(T* panel, int64_t width, const T* input, const int64_t* offset, int64_t taps,

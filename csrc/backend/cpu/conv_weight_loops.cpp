@@ -152,7 +152,7 @@ ConvWeightLoops<T> make() {
   fill.template operator()<1>();
   if constexpr (kRowKindsHere == 3) fill.template operator()<2>();
   loops.lanes = kBytes / static_cast<int64_t>(sizeof(T));
-  loops.most_taps = kBytes == 64 ? 12 : 6;
+  loops.max_taps = kBytes == 64 ? 12 : 6;
   const auto pixels = [&]<int kVectors>() {
     auto& by = loops.by_pixel[kVectors - 1];
     by[0] = ByPixel<T, kVectors, 1>::run;

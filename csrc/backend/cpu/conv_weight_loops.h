@@ -47,7 +47,7 @@ struct ConvWeightLoops {
   // sum[k * sum_tap + r] += sum over pixels of row r times tap k, for 1 or 2 vectors of rows
   using ByPixel = void (*)(T* sum, int64_t sum_tap, const Pixels& from);
   int64_t lanes;
-  int64_t most_taps;  // per tile by pixels
+  int64_t max_taps;  // per tile by pixels
   ByPixel by_pixel[2][kPixelKinds];
 };
 

@@ -85,10 +85,10 @@ int64_t gather(void* dst_, int64_t dst_step, const void* table_, int64_t table_s
 // Rows are scattered over the table: prefetches those a few positions ahead.
 void rows(void* dst_, const void* table_, int64_t table_bytes, const int64_t* index, int64_t n,
           int64_t bytes) {
-  constexpr int64_t kAhead = 4, kLine = 64, kMost = 16 * kLine;
+  constexpr int64_t kAhead = 4, kLine = 64, kMaxPrefetched = 16 * kLine;
   auto* dst = static_cast<char*>(dst_);
   const auto* table = static_cast<const char*>(table_);
-  const int64_t fetched = bytes < kMost ? bytes : kMost;
+  const int64_t fetched = bytes < kMaxPrefetched ? bytes : kMaxPrefetched;
   for (int64_t i = 0; i < n; ++i) {
     if (i + kAhead < n) {
       const char* next = table + index[i + kAhead] * table_bytes;

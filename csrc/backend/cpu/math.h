@@ -147,7 +147,8 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
     const double divisor = negative ? fabs(sine) / (shift * 3.14159265358979323846) : shift;
     const double result = (negative ? -stirling : stirling) - ::log(divisor);
     constexpr float kInf = std::numeric_limits<float>::infinity();
-    return fabs(x) == kInf ? kInf : static_cast<float>(result);
+    const float finite = x == 1 || x == 2 ? 0.0f : static_cast<float>(result);  // exact at its roots
+    return fabs(x) == kInf ? kInf : finite;
   }
   inline double log_gamma(double x) { return special::log_gamma(x); }
 
@@ -339,9 +340,9 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
   inline T shift_right(T a, T b) {
     using Wide = std::conditional_t<sizeof(T) < 8, int32_t, int64_t>;
     using Count = std::make_unsigned_t<Wide>;
-    constexpr Count kMost = 8 * sizeof(Wide) - 1;  // larger shifts leave only sign bits
+    constexpr Count kMaxShift = 8 * sizeof(Wide) - 1;  // larger shifts leave only sign bits
     const auto count = static_cast<Count>(static_cast<Wide>(b));  // negative counts become large
-    return static_cast<T>(static_cast<Wide>(a) >> (count < kMost ? count : kMost));
+    return static_cast<T>(static_cast<Wide>(a) >> (count < kMaxShift ? count : kMaxShift));
   }
 
 }  // namespace uh::UH_ISA::m

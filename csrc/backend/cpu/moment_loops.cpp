@@ -134,8 +134,8 @@ void exponents_merge(void* acc_, const void* other_, int64_t n) {
 }
 
 void exponents_identity(void* acc, int64_t n) {
-  constexpr double kLeast = Max::identity<double>();
-  for (int64_t j = 0; j < n; ++j) static_cast<LogSumExp*>(acc)[j] = {kLeast, 0};
+  constexpr double kIdentity = Max::identity<double>();
+  for (int64_t j = 0; j < n; ++j) static_cast<LogSumExp*>(acc)[j] = {kIdentity, 0};
 }
 
 template <class T>

@@ -74,7 +74,7 @@ void sgd(void* p, const void* grad, void* buffer, int64_t n, const SgdStep& step
         : with_momentum<false, false>(x, g, b, n, step);
 }
 
-template <bool kDecay, bool kLargest, class T>
+template <bool kDecay, bool kHasLargest, class T>
 void adam_run(Run<T> p, Gradient<T> grad, Run<T> first, Run<T> second, Run<T> largest, int64_t n,
               const AdamStep& step) {
   using C = compute_t<T>;
@@ -94,7 +94,7 @@ void adam_run(Run<T> p, Gradient<T> grad, Run<T> first, Run<T> second, Run<T> la
     first.set(i, m);
     second.set(i, v);
     C spread = v;
-    if constexpr (kLargest) {
+    if constexpr (kHasLargest) {
       const C old = largest[i];
       spread = old > v || old != old ? old : v;
       largest.set(i, spread);
@@ -108,12 +108,12 @@ template <class T>
 void adam(void* p, const void* grad, void* m, void* v, void* largest, int64_t n,
           const AdamStep& step) {
   const Gradient<T> g(grad, step.sign, step.decay);
-  const Run<T> x(p), first(m), second(v), most(largest);
+  const Run<T> x(p), first(m), second(v), max_second(largest);
   if (step.decay != 0)
-    return largest ? adam_run<true, true>(x, g, first, second, most, n, step)
-                   : adam_run<true, false>(x, g, first, second, most, n, step);
-  largest ? adam_run<false, true>(x, g, first, second, most, n, step)
-          : adam_run<false, false>(x, g, first, second, most, n, step);
+    return largest ? adam_run<true, true>(x, g, first, second, max_second, n, step)
+                   : adam_run<true, false>(x, g, first, second, max_second, n, step);
+  largest ? adam_run<false, true>(x, g, first, second, max_second, n, step)
+          : adam_run<false, false>(x, g, first, second, max_second, n, step);
 }
 
 template <bool kDecay, class T>

@@ -153,7 +153,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Input> inputs, c
       return false;
     }
   }
-  for (size_t i = 0; op.promoting && i < Params::kMost; ++i) {
+  for (size_t i = 0; op.promoting && i < Params::kMaxCount; ++i) {
     if (params.has(i) && !fits(*params[i], dtype)) return false;
   }
   if (op.check) op.check(op, inputs, params, dtype);

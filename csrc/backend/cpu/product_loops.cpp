@@ -144,13 +144,13 @@ void pack(T* panel, int64_t width, const T* b, int64_t b_row, int64_t b_column, 
 
 template <class T>
 void multiply(const TiledProduct<T>& x) {
-  constexpr int64_t kWidest = kVectors * kLanes<T>;
-  alignas(64) T panel[kDepth * kWidest];
+  constexpr int64_t kMaxWidth = kVectors * kLanes<T>;
+  alignas(64) T panel[kDepth * kMaxWidth];
   const int64_t slices = (x.k + kDepth - 1) / kDepth;
   for (int64_t s = 0; s < slices; ++s) {
     const int64_t from = x.k * s / slices, depth = x.k * (s + 1) / slices - from;
-    for (int64_t j = 0; j < x.n; j += kWidest) {
-      const int64_t columns = std::min(kWidest, x.n - j);
+    for (int64_t j = 0; j < x.n; j += kMaxWidth) {
+      const int64_t columns = std::min(kMaxWidth, x.n - j);
       const int64_t vectors = (columns + kLanes<T> - 1) / kLanes<T>, width = vectors * kLanes<T>;
       const T* b = x.b + from * x.b_row + j * x.b_column;
       const bool direct =

@@ -16,7 +16,7 @@ namespace uh {
 
 class TensorIterator {
  public:
-  static constexpr size_t kMost = 4;
+  static constexpr size_t kMaxOperands = 4;
 
   explicit TensorIterator(IntSpan sizes) : sizes_(sizes) {}
 
@@ -82,10 +82,10 @@ class TensorIterator {
 
   template <class Row>
   void one_row(const Row& row, int64_t inner) const {
-    std::array<int64_t, kMost> strides{};
+    std::array<int64_t, kMaxOperands> strides{};
     for (size_t k = 0; k < n_; ++k) strides[k] = sizes_.empty() ? 0 : operands_[k].strides.back();
     parallel_for(0, inner, kGrainSize, [&](int64_t lo, int64_t hi) {
-      std::array<char*, kMost> data{};
+      std::array<char*, kMaxOperands> data{};
       for (size_t k = 0; k < n_; ++k) data[k] = operands_[k].data + lo * strides[k];
       row(data.data(), strides.data(), hi - lo);
     });
@@ -100,8 +100,8 @@ class TensorIterator {
       index[d] = remainder % sizes_[d];
       remainder /= sizes_[d];
     }
-    std::array<char*, kMost> data{};
-    std::array<int64_t, kMost> strides{};
+    std::array<char*, kMaxOperands> data{};
+    std::array<int64_t, kMaxOperands> strides{};
     for (size_t k = 0; k < n_; ++k) {
       data[k] = operands_[k].data;
       strides[k] = operands_[k].strides.back();
@@ -120,7 +120,7 @@ class TensorIterator {
   }
 
   Dims sizes_;
-  std::array<OperandAt, kMost> operands_;
+  std::array<OperandAt, kMaxOperands> operands_;
   size_t n_ = 0;
 };
 

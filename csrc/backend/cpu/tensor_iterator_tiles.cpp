@@ -27,12 +27,12 @@ bool TensorIterator::crosses(size_t operand, size_t dim) const {
 }
 
 std::optional<size_t> TensorIterator::crossing() const {
-  constexpr int64_t kLeast = 16;  // elements: smaller tiles are not worth transposing
-  if (sizes_.size() < 2 || sizes_.back() < kLeast) return std::nullopt;
+  constexpr int64_t kMinTileLength = 16;  // elements: smaller tiles are not worth transposing
+  if (sizes_.size() < 2 || sizes_.back() < kMinTileLength) return std::nullopt;
   if (operands_[0].strides.back() != operands_[0].itemsize) return std::nullopt;
   for (size_t k = 1; k < n_; ++k) {
     for (size_t d = 0; d + 1 < sizes_.size(); ++d) {
-      if (sizes_[d] >= kLeast && crosses(k, d)) return d;
+      if (sizes_[d] >= kMinTileLength && crosses(k, d)) return d;
     }
   }
   return std::nullopt;
@@ -53,9 +53,9 @@ void TensorIterator::tiles(size_t across, RowFn row, const void* body) const {
   if (events::on()) [[unlikely]]
     record_iteration(ranges_of(others * bands, grain), "transposed in tiles");
   parallel_for(0, others * bands, grain, [&](int64_t lo, int64_t hi) {
-    alignas(64) std::array<std::array<std::byte, kTileBytes>, kMost - 1> buffers;
+    alignas(64) std::array<std::array<std::byte, kTileBytes>, kMaxOperands - 1> buffers;
     for (int64_t band = lo; band < hi; ++band) {
-      std::array<char*, kMost> base{};
+      std::array<char*, kMaxOperands> base{};
       for (size_t k = 0; k < n_; ++k) base[k] = operands_[k].data;
       int64_t remainder = band / bands;
       for (size_t d = last; d-- > 0;) {
@@ -68,8 +68,8 @@ void TensorIterator::tiles(size_t across, RowFn row, const void* body) const {
       for (size_t k = 0; k < n_; ++k) base[k] += first * operands_[k].strides[across];
       for (int64_t column = 0; column < sizes_.back(); column += tile.columns) {
         const int64_t columns = std::min(tile.columns, sizes_.back() - column);
-        std::array<char*, kMost> data{};
-        std::array<int64_t, kMost> step{}, stride{};
+        std::array<char*, kMaxOperands> data{};
+        std::array<int64_t, kMaxOperands> step{}, stride{};
         for (size_t k = 0; k < n_; ++k) {
           const OperandAt& o = operands_[k];
           data[k] = base[k] + column * o.strides.back();

@@ -1,7 +1,7 @@
 // Loops of 16-bit floats: the float loop over tiles of widened elements.
 //
 // An expression on 16-bit floats is computed in float and rounded once, at the store. Compiled for
-// each type, it was long code that the compiler did not vectorise; a conversion takes two
+// each type, it became long code that the compiler did not vectorise; a conversion takes two
 // instructions per register, and the float loop already exists.
 #pragma once
 

@@ -1,9 +1,9 @@
-// The OpenCL API, found at run time: nothing is linked, and no header of a vendor's is needed.
+// The OpenCL API, loaded at run time: no linking and no vendor's headers.
 //
-// What: the types and constants of OpenCL 1.2 that are used, and a table of its functions
+// It has the types and constants of OpenCL 1.2 that are used, and a table of its functions
 // (api.inc), which is filled when an OpenCL device is first used. UNDERHOOD_OPENCL names the
 // library to load; else it is the system's loader (libOpenCL.so.1), which knows the drivers.
-// Invariant: every status is looked at, by check_status.
+// Invariant: check_status checks every status.
 #pragma once
 
 #include <cstddef>

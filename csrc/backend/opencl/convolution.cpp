@@ -1,8 +1,7 @@
 // Convolutions on an OpenCL device, as matrix products (convolution.cl says of what).
 //
-// What: forwards, out = weight x columns(input); a transposed convolution is the gradient of one,
-// so its columns are a product, and col2im adds them up. The batch is cut so that columns stay
-// small.
+// Forwards, out = weight x columns(input); a transposed convolution is the gradient of one, so its
+// columns are a product, and col2im adds them up. The batch is cut so that columns stay small.
 #include <algorithm>
 
 #include "backend/opencl/copy.h"

@@ -52,10 +52,10 @@ Space space_of(const ElementwiseCall& call) {
 }
 
 Space space_of(const ElementwiseCall& call) {
-  constexpr size_t kUsual = 6;
+  constexpr size_t kFewOperands = 6;
   const size_t count = call.results.size() + call.operands.size();
   check_kind(count <= kMaxOperands, ErrorKind::kInternal, "opencl: ", count, " operands");
-  return count <= kUsual ? space_of<kUsual>(call) : space_of<kMaxOperands>(call);
+  return count <= kFewOperands ? space_of<kFewOperands>(call) : space_of<kMaxOperands>(call);
 }
 
 // Bytes of an element in a vector register: 16-bit floats are computed as floats.
@@ -312,9 +312,9 @@ bool run_elementwise(const ElementwiseCall& call) {
   const Shape shape = shape_of(space, call, device);
   size_t bytes = 64 + space.strides.size() * 16 + (shape.strided() ? space.bytes() : 0);
   for (const Number& number : call.numbers) bytes += number.size;
-  check(bytes <= device.most_arguments, name(first.device()), ": a kernel of ",
+  check(bytes <= device.max_argument_bytes, name(first.device()), ": a kernel of ",
         space.strides.size(), " tensors and ", call.numbers.size(), " numbers has ", bytes,
-        " bytes of arguments, and the device takes ", device.most_arguments);
+        " bytes of arguments, and the device takes ", device.max_argument_bytes);
   const Compiled& code = compiled(call, shape, device);
   const int64_t n = numel_of(space.sizes);
 
@@ -342,7 +342,7 @@ bool run_elementwise(const ElementwiseCall& call) {
     const int64_t run = std::max<int64_t>(4096, ((n + runs - 1) / runs + 63) & ~int64_t{63});
     arguments.add(run).launch(groups_of((n + run - 1) / run, 1));
   } else {
-    const size_t group = usual_group(*code.kernel);
+    const size_t group = preferred_group(*code.kernel);
     const int64_t items = std::max<int64_t>((n + 3) / 4, std::min<int64_t>(n, 65536));
     arguments.add(n).launch(items_of(items, group));
   }

@@ -1,10 +1,10 @@
 // Kernels that compute every element of a tensor from the elements at the same index of others.
 //
-// What: a caller gives OpenCL C that ends with a function `apply`, of one element per operand and
-// the numbers; here it gets the loop around it, which depends on dtypes, on how the operands are
-// walked, and on whether a work item is a thread of a CPU (it takes a run of elements) or a lane of
-// a GPU (it takes every n-th). Operands broadcast to the results, with any strides. In OpenCL C the
-// types of operands are A0, A1..., that of a result is O; O0, O1... where there are several.
+// A caller passes OpenCL C that ends with a function `apply`, of one element per operand and the
+// numbers. This file adds the loop around it, which depends on dtypes, the traversal of the
+// operands, and on whether a work item is a thread of a CPU (it takes a run of elements) or a lane
+// of a GPU (it takes every n-th). Operands broadcast to the results, with any strides. In OpenCL C
+// the types of operands are A0, A1..., that of a result is O; O0, O1... where there are several.
 // Read next: pointwise.cpp and copy.cpp, which call it.
 #pragma once
 
@@ -60,7 +60,7 @@ struct ElementwiseCall {
   std::span<const Number> numbers;
   std::string_view order;  // of the first arguments of `apply`: 'a' an operand, 'n' a number; then
                            // the other operands, then the other numbers
-  bool may_divide_by_zero = true;  // else what `apply` counts is not looked at
+  bool may_divide_by_zero = true;  // false: the count of `apply` is ignored
 };
 
 // The same for an expression that is written in a kernel's file: `text` is a literal, the

@@ -165,9 +165,9 @@ T m_shift_left(T a, T b) {
 }
 //: shift_right int
 T m_shift_right(T a, T b) {
-  const int most = 8 * sizeof(T) - 1;
+  const int max_shift = 8 * sizeof(T) - 1;
   const T none = (T)-1 < 0 && a < 0 ? (T)-1 : (T)0;
-  return b < 0 || b > most ? none : (T)(a >> b);
+  return b < 0 || b > max_shift ? none : (T)(a >> b);
 }
 
 //: gcd int

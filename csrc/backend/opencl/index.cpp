@@ -143,8 +143,8 @@ void write_places(const Tensor& table, const Tensor& index, const Walk& w, const
   const IndexCheck outside(table.device());
   const int64_t length = w.line(), count = all / length, parts = parts_of(kernel, count, w.size);
   const auto run = [&](const auto& number) {
-    const size_t usual = kernel.device.is_cpu ? 1 : 64;
-    launch(kernel, items_of(count * parts, usual), table, index, values, outside.tensor(), w,
+    const size_t group = kernel.device.is_cpu ? 1 : 64;
+    launch(kernel, items_of(count * parts, group), table, index, values, outside.tensor(), w,
            number, skipped, parts, count, length);
   };
   const DType dtype = op ? table.dtype() : DType::kFloat32;

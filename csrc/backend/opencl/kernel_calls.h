@@ -11,8 +11,8 @@ namespace uh::opencl {
 // One work item for each of `n` elements, of which the kernel gets the number as its last argument.
 inline void launch_items(Arguments& arguments, int64_t n) {
   const Kernel& kernel = arguments.kernel();
-  const size_t usual = kernel.device.is_cpu ? 64 : 256;
-  arguments.add(n).launch(items_of(n, std::min(usual, kernel.largest_group)));
+  const size_t preferred = kernel.device.is_cpu ? 64 : 256;
+  arguments.add(n).launch(items_of(n, std::min(preferred, kernel.largest_group)));
 }
 template <class... A>
 void launch_items(const Kernel& kernel, int64_t n, const A&... arguments) {

@@ -93,7 +93,7 @@ Range groups_of(int64_t groups, size_t group) {
   return {1, {static_cast<size_t>(groups) * group, 1, 1}, {group, 1, 1}};
 }
 
-size_t usual_group(const Kernel& kernel) {
+size_t preferred_group(const Kernel& kernel) {
   return kernel.device.is_cpu ? 1 : std::min<size_t>(256, kernel.largest_group);
 }
 

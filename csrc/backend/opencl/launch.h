@@ -1,9 +1,10 @@
 // Calls of kernels: an OpenCL C source, specialised, with a range and arguments.
 //
-//   static const Source source{softmax_cl, "softmax"};             //
-//   csrc/backend/opencl/softmax.cl const Kernel& kernel = source.kernel(out.device(),
-//   Defines().dtype("T", out.dtype())); launch(kernel, groups_of(rows, 64), self, out,
-//   int64_t(length));
+// clang-format off
+//   static const Source source{sources::softmax, "softmax"};  // csrc/backend/opencl/softmax.cl
+//   const Kernel& kernel = source.kernel(out.device(), Defines().dtype("T", out.dtype()));
+//   launch(kernel, groups_of(rows, 64), self, out, int64_t(length));
+// clang-format on
 //
 // A tensor is two parameters of the kernel, its buffer and the number of its first element; in
 // OpenCL C `TENSOR(T_STORED, self)` declares both and `OPEN(T_STORED, self)` makes the pointer
@@ -68,7 +69,7 @@ Range items_of(int64_t items, size_t group);
 Range groups_of(int64_t groups, size_t group);
 // A group size that suits elementwise kernels and those that reduce within a group; one where a
 // device's items are threads, not lanes.
-size_t usual_group(const Kernel& kernel);
+size_t preferred_group(const Kernel& kernel);
 
 // Local memory of a group, an argument.
 struct LocalMemory {

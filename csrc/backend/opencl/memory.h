@@ -47,8 +47,8 @@ class BlockCache : public Allocator {
 
   BlockCache(Queue& queue, cl_context context) : queue_(queue), context_(context) {}
 
-  // The rest is called with lock_ held. A new block of `bytes`, of which `requested` were wanted,
-  // and its address.
+  // The following are called with lock_ held. Creates a block of `bytes`, of which `requested` are
+  // used; returns it and its address.
   virtual std::pair<void*, cl_mem> make(size_t bytes, size_t requested) = 0;
   // True if a block that no tensor uses may be given out.
   virtual bool is_ready(Block&) { return true; }

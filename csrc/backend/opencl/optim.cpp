@@ -31,8 +31,8 @@ struct Adagrad {
   T rate, eps;
 };
 
-// The kernel `function` of optim.cl over row-major tensors; what is not there is stood for by the
-// parameter. numbers(T{}): the numbers of this step.
+// The kernel `function` of optim.cl over row-major tensors; the parameter is passed for missing
+// tensors. numbers(T{}): the numbers of this step.
 template <class Step, class Numbers>
 void run(const Source& source, const StepTensors& tensors, const Step& step,
          const Numbers& numbers) {
@@ -100,7 +100,7 @@ int64_t adagrad(KeySet, const Tensors& self, const Tensors& grads, const Tensors
                             });
 }
 
-// Parameters of which the device computes all.
+// True if the device computes all parameters.
 constexpr auto kParameters = [](const Tensors& self, const auto&...) {
   for (const Tensor& t : self)
     if (!is_computed(t)) return false;

@@ -67,7 +67,8 @@ std::vector<Found> find_devices() {
   return all;
 }
 
-std::atomic<bool> g_asked{false};  // for a device
+// True once a device was looked for: settle() makes no platform.
+std::atomic<bool> g_platform_exists{false};
 
 // The devices, each of which is opened when it is first used. Leaked.
 struct Platform {
@@ -78,7 +79,7 @@ struct Platform {
   pid_t process = getpid();
 
   Platform() {
-    g_asked.store(true);
+    g_platform_exists.store(true);
     if (!absence.empty()) return;
     matches = find_devices();
     opened.resize(matches.size());
@@ -109,7 +110,7 @@ OpenclDevice::OpenclDevice(Device own, cl_platform_id platform, cl_device_id ide
       compute_units(device_info<cl_uint>(id, kDeviceComputeUnits)),
       largest_group(device_info<size_t>(id, kDeviceMaxWorkGroup)),
       local_memory(device_info<uint64_t>(id, kDeviceLocalMemory)),
-      most_arguments(device_info<size_t>(id, kDeviceMaxParameters)),
+      max_argument_bytes(device_info<size_t>(id, kDeviceMaxParameters)),
       vector_width(device_info<cl_uint>(id, kDeviceVectorWidth)),
       context(make_context(platform, id)),
       queue(own, context, id),
@@ -123,7 +124,7 @@ int device_count() { return static_cast<int>(platform().matches.size()); }
 std::string absence() { return platform().absence; }
 
 void settle() {
-  if (!g_asked.load()) return;
+  if (!g_platform_exists.load()) return;
   Platform& all = platform();
   if (is_forked()) return;
   const std::lock_guard guard(all.lock);

@@ -1,7 +1,7 @@
 // The OpenCL devices of this machine: found when one is first used.
 //
-// What: per device its context, its queue, its memory and its compiled kernels. GPUs come first,
-// then accelerators, then CPUs, so that "opencl" without a number is the best there is.
+// A device has a context, a queue, its memory and its compiled kernels. GPUs come first, then
+// accelerators, then CPUs, so that "opencl" without a number is the best there is.
 // Invariant: an OpenclDevice lives as long as the process: storages may outlive everything else.
 #pragma once
 
@@ -23,12 +23,13 @@ struct OpenclDevice {
   const cl_device_id id;
   const std::string title;    // as its driver calls it
   const std::string version;  // of its driver and of OpenCL
-  const bool is_cpu;  // work items are best threads; UNDERHOOD_OPENCL_LANES=1 denies it, for tests
+  // Work items should be threads; UNDERHOOD_OPENCL_LANES=1 makes it false, for tests.
+  const bool is_cpu;
   const bool has_double;
   const bool divides_correctly;  // float division can be correctly rounded
   const size_t compute_units, largest_group, local_memory;
-  const size_t most_arguments;  // bytes of all arguments of a kernel
-  const size_t vector_width;    // floats that an instruction takes at once
+  const size_t max_argument_bytes;  // bytes of all arguments of a kernel
+  const size_t vector_width;        // floats that an instruction takes at once
   const cl_context context;
   Queue queue;
   DeviceMemory memory;
@@ -37,7 +38,7 @@ struct OpenclDevice {
 };
 
 int device_count();
-// Why there are none.
+// Returns why there are no devices.
 std::string absence();
 // Waits until every device that has been used is idle; what failed is reported by the next call.
 void settle();

@@ -1,6 +1,6 @@
 // Pointwise operators on an OpenCL device: their expressions as OpenCL C.
 //
-// What: the generator prints every expression once per category of elements (codegen/
+// The generator prints every expression once per category of elements (codegen/
 // expression_opencl.py); run_pointwise applies the shape rule (ops/pointwise.h), and the kernel
 // that elementwise.h makes of the expression fills the result. If there is no expression for a
 // dtype, or the device does not have the dtype, the operator is computed on the CPU.
@@ -22,7 +22,7 @@ namespace uh::opencl {
 struct PointwiseText {
   const char* const* helpers = nullptr;  // functions that it calls, ended by null
   const char* apply = nullptr;
-  bool doubles = false;        // it computes in double, whatever the elements are
+  bool doubles = false;        // it computes in double for all dtypes
   bool zero_division = false;  // it may divide integers by 0
 };
 

@@ -1,8 +1,8 @@
 // Kernels compiled at run time: source text in, kernels out, kept in memory and on disk.
 //
-// What: a program is its source text. Its binary is stored in the user's cache folder under a
-// checksum of text, device and driver; a file that is damaged or belongs
-// to something else is compiled again and replaced.
+// A program is its source text. Its binary is stored in the user's cache folder under a checksum of
+// text, device and driver; a file that is damaged or belongs to something else is compiled again
+// and replaced.
 // Invariant: programs and kernels live as long as the process; a kernel's arguments are set under
 // the lock of its device's queue.
 #pragma once
@@ -59,8 +59,8 @@ class Programs {
   int64_t compiled_ = 0, read_ = 0;
 };
 
-// The folder of compiled kernels: $UNDERHOOD_OPENCL_CACHE, else the user's cache folder; empty
-// where nothing is to be stored.
+// The folder of compiled kernels: $UNDERHOOD_OPENCL_CACHE, else the user's cache folder; empty:
+// nothing is stored.
 std::string cache_folder();
 
 }  // namespace uh::opencl

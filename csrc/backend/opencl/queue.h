@@ -1,8 +1,8 @@
-// The command queue of a device: what the host enqueues, the device runs in that order, later.
+// The command queue of a device: it runs what the host enqueues, in that order, asynchronously.
 //
-// What: one in-order queue per device. Every command has an event: its status says whether it is
-// over, or how it failed, its profile when it ran. What is pending is remembered in the order of
-// enqueueing, with the bytes that a write still reads.
+// One in-order queue per device. Every command has an event, whose status says whether it is over
+// or failed, and whose profile says when it ran. Pending commands are kept in order, with the bytes
+// that a write still reads.
 // Invariant: a failure is thrown once, by the first call that sees it, with the command's name; a
 // lost device throws at every call.
 // Read next: launch.h (kernels), transfer.cpp (copies).
@@ -46,7 +46,7 @@ class Queue {
   // Held while a kernel gets its arguments and is enqueued: kernels have one set of arguments.
   std::mutex& lock() { return lock_; }
 
-  // Enqueues a command by enqueue(event), which returns a status; `lock` is held by the caller.
+  // Enqueues a command by enqueue(event), which returns a status; the caller holds `lock`.
   // `bytes` are kept until the command is over.
   template <class F>
   void add_locked(const Command& command, F&& enqueue, std::unique_ptr<std::byte[]> bytes = {}) {
@@ -66,15 +66,15 @@ class Queue {
   // The event of the command enqueued last, to be released by the caller; null: all are over.
   cl_event last_event();
 
-  // Throws what has failed since the last call.
+  // Throws the failure since the last call, if any.
   void check_failures();
   // Waits for everything enqueued so far. `reason` is recorded: a literal.
   void finish(const char* reason);
-  // The same, but what failed is left to the next call.
+  // The same, but leaves a failure to the next call.
   void settle();
   // The same for one event (which the caller owns).
   void wait(cl_event event, const char* reason);
-  // Marks the present end of the queue, which outlives the event.
+  // Marks the current end of the queue. The queue outlives the event.
   std::unique_ptr<DeviceEvent> mark();
   // The commands that are not over yet.
   size_t pending();

@@ -54,28 +54,28 @@ void fold_merge(State *s, State other) { *s *= other; }
 // A NaN wins and stays.
 typedef ACC State;
 #ifdef FOLD_MAX
-State fold_init(void) { return LEAST; }
+State fold_init(void) { return MIN_VALUE; }
 void fold_take(State *s, ACC x, long i) { *s = x > *s || x != x ? x : *s; }
 #else
-State fold_init(void) { return GREATEST; }
+State fold_init(void) { return MAX_VALUE; }
 void fold_take(State *s, ACC x, long i) { *s = x < *s || x != x ? x : *s; }
 #endif
 void fold_merge(State *s, State other) { fold_take(s, other, 0); }
 #define FIRST_RESULT(s, n) (s)
 
 #elif defined(FOLD_EXTREMES)
-typedef struct { ACC least, greatest; } State;
-State fold_init(void) { return (State){GREATEST, LEAST}; }
+typedef struct { ACC smallest, largest; } State;
+State fold_init(void) { return (State){MAX_VALUE, MIN_VALUE}; }
 void fold_take(State *s, ACC x, long i) {
-  s->least = x < s->least || x != x ? x : s->least;
-  s->greatest = x > s->greatest || x != x ? x : s->greatest;
+  s->smallest = x < s->smallest || x != x ? x : s->smallest;
+  s->largest = x > s->largest || x != x ? x : s->largest;
 }
 void fold_merge(State *s, State other) {
-  s->least = other.least < s->least || other.least != other.least ? other.least : s->least;
-  s->greatest = other.greatest > s->greatest || other.greatest != other.greatest ? other.greatest : s->greatest;
+  s->smallest = other.smallest < s->smallest || other.smallest != other.smallest ? other.smallest : s->smallest;
+  s->largest = other.largest > s->largest || other.largest != other.largest ? other.largest : s->largest;
 }
-#define FIRST_RESULT(s, n) ((s).least)
-#define SECOND_RESULT(s, n) ((s).greatest)
+#define FIRST_RESULT(s, n) ((s).smallest)
+#define SECOND_RESULT(s, n) ((s).largest)
 
 #elif defined(FOLD_ARGMAX) || defined(FOLD_ARGMIN)
 // The first of equal elements, and the first NaN.

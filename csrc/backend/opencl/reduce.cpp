@@ -69,8 +69,8 @@ void define_accumulator(Defines& defines, DType dtype, const OpenclDevice& devic
   else
     defines.text("ACC", is_floating(dtype) ? part : "long")
         .text("ACC_PART", is_floating(dtype) ? part : "long");
-  defines.text("LEAST", is_floating(dtype) ? "-INFINITY" : "LONG_MIN");
-  defines.text("GREATEST", is_floating(dtype) ? "INFINITY" : "LONG_MAX");
+  defines.text("MIN_VALUE", is_floating(dtype) ? "-INFINITY" : "LONG_MIN");
+  defines.text("MAX_VALUE", is_floating(dtype) ? "INFINITY" : "LONG_MAX");
 }
 
 Arguments& add_parameter(Arguments& arguments, const Fold& fold, const OpenclDevice& device) {
@@ -142,9 +142,9 @@ void run_fold(const Fold& fold, const Tensor& self, const std::optional<Dims>& d
   Arguments arguments(kernel);
   add_all(arguments);
   if (groups) {
+    const size_t preferred = preferred_group(kernel);
     size_t group = 32;
-    while (group * 2 <= usual_group(kernel) && static_cast<int64_t>(group) * 4 < walk.n / slices)
-      group *= 2;
+    while (group * 2 <= preferred && static_cast<int64_t>(group) * 4 < walk.n / slices) group *= 2;
     arguments.add(LocalMemory{group * kStateBytes});
     arguments.launch(groups_of(walk.results * slices, group));
   } else {
@@ -158,13 +158,13 @@ void run_fold(const Fold& fold, const Tensor& self, const std::optional<Dims>& d
     const int64_t items = (walk.results + rounded - 1) / rounded * slices;
     arguments.add(rounded);
     // A GPU's group has more items than there are results: their loops are empty.
-    arguments.launch(items_of(items, usual_group(kernel)));
+    arguments.launch(items_of(items, preferred_group(kernel)));
   }
   if (slices == 1) return;
   const Kernel& merge = source_of("fold_slices").kernel(self.device(), defines, fold.name);
   Arguments merge_arguments(merge);
   add_all(merge_arguments);
-  merge_arguments.launch(items_of(walk.results, usual_group(merge)));
+  merge_arguments.launch(items_of(walk.results, preferred_group(merge)));
 }
 
 // Whether the device can fold elements of `from` into `to` by a loss of digits at most.

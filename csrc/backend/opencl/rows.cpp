@@ -42,12 +42,11 @@ struct RowWalk {
 };
 
 RowWalk walk_of(const RowsCall& call) {
-  constexpr size_t kMost = kMaxOperands;
   const size_t ndim = call.sizes.size(), outer = ndim - call.folded;
   const size_t count = call.results.size() + call.operands.size();
-  check_kind(count <= kMost, ErrorKind::kInternal, "opencl: ", count, " operands");
-  std::array<Dims, kMost> strides;
-  for (size_t i = 0; i < kMost; ++i) {
+  check_kind(count <= kMaxOperands, ErrorKind::kInternal, "opencl: ", count, " operands");
+  std::array<Dims, kMaxOperands> strides;
+  for (size_t i = 0; i < kMaxOperands; ++i) {
     if (i >= count) {
       strides[i] = Dims(ndim, 0);
     } else if (i >= call.results.size()) {
@@ -61,10 +60,11 @@ RowWalk walk_of(const RowsCall& call) {
     }
   }
   const auto part = [&](size_t begin, size_t end, Dims& sizes, std::vector<Dims>& result) {
-    std::array<IntSpan, kMost> spans;
-    for (size_t i = 0; i < kMost; ++i) spans[i] = IntSpan(strides[i].data() + begin, end - begin);
-    Geometry<kMost> geometry =
-        make_geometry<kMost>(IntSpan(call.sizes.data() + begin, end - begin), spans, false);
+    std::array<IntSpan, kMaxOperands> spans;
+    for (size_t i = 0; i < kMaxOperands; ++i)
+      spans[i] = IntSpan(strides[i].data() + begin, end - begin);
+    Geometry<kMaxOperands> geometry =
+        make_geometry<kMaxOperands>(IntSpan(call.sizes.data() + begin, end - begin), spans, false);
     sizes = std::move(geometry.sizes);
     result.assign(geometry.strides.begin(),
                   geometry.strides.begin() + static_cast<ptrdiff_t>(count));
@@ -416,14 +416,14 @@ void run_rows(const RowsCall& call) {
     for (const Dims& each : *strides) space.insert(space.end(), each.begin(), each.end());
   size_t bytes = 64 + (walk.tensors() + 1) * 16 + space.size() * sizeof(int64_t);
   for (const Number& number : call.numbers) bytes += number.size;
-  check(bytes <= device.most_arguments, name(first.device()), ": a kernel of ", walk.tensors(),
+  check(bytes <= device.max_argument_bytes, name(first.device()), ": a kernel of ", walk.tensors(),
         " tensors and ", call.numbers.size(), " numbers has ", bytes,
-        " bytes of arguments, and the device takes ", device.most_arguments);
+        " bytes of arguments, and the device takes ", device.max_argument_bytes);
 
-  size_t group = usual_group(*code.rows);
+  size_t group = preferred_group(*code.rows);
   if (groups) {
     group = 32;
-    while (group * 2 <= usual_group(*code.rows) &&
+    while (group * 2 <= preferred_group(*code.rows) &&
            static_cast<int64_t>(group) * 4 < walk.n / slices)
       group *= 2;
   }
@@ -446,7 +446,7 @@ void run_rows(const RowsCall& call) {
   };
   const int64_t items = (walk.rows + rows_of_item - 1) / rows_of_item * slices;
   launch_kernel(*code.rows, groups ? groups_of(walk.rows * slices, group) : items_of(items, group));
-  if (slices > 1) launch_kernel(*code.merge, items_of(walk.rows, usual_group(*code.merge)));
+  if (slices > 1) launch_kernel(*code.merge, items_of(walk.rows, preferred_group(*code.merge)));
 }
 
 }  // namespace uh::opencl

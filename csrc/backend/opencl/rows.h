@@ -1,9 +1,9 @@
 // Kernels that compute every element as elementwise.h does, and fold some of the results over the
 // last dimensions before they reach memory: reductions at the end of a fused group.
 //
-// What: as in elementwise.h a caller gives OpenCL C that ends with `apply`; the loop around it keeps
-// the state of a fold for each row of the last dimensions. An item computes several rows, a group of
-// a GPU one row together. Where there are few rows, each is folded in slices, whose states a second
+// As in elementwise.h a caller passes OpenCL C that ends with `apply`; the loop around it keeps the
+// state of a fold for each row of the last dimensions. An item computes several rows, a group of a
+// GPU one row together. Where there are few rows, each is folded in slices, whose states a second
 // kernel merges.
 // Read next: elementwise.h, jit/fused/on_opencl.cpp, which calls it.
 #pragma once

@@ -31,7 +31,8 @@ Defines definitions(bool log, DType dtype, DType result, const OpenclDevice& dev
 // Groups of the lines: of as many items as a line keeps busy.
 void launch_lines(Arguments& arguments, const Kernel& kernel, const Lines& lines) {
   size_t group = 1;
-  while (group * 2 <= usual_group(kernel) && static_cast<int64_t>(group) * 4 < lines.n) group *= 2;
+  while (group * 2 <= preferred_group(kernel) && static_cast<int64_t>(group) * 4 < lines.n)
+    group *= 2;
   const auto units = static_cast<int64_t>(kernel.device.compute_units);
   const int64_t run = kernel.device.is_cpu ? (lines.count + units * 4 - 1) / (units * 4) : 1;
   arguments.add(lines.count).add(lines.n).add(lines.inner).add(run);

@@ -135,9 +135,6 @@ int64_t uh_graph_add_input(uh_graph self, const char* name, const char* type) {
 int uh_graph_add_output(uh_graph self, int64_t value) {
   return done([&] { graph_of(self).add_output(value_of(self, value)); });
 }
-const char* uh_type_normal(const char* type) {
-  return text_of([&] { return parse_type(type)->text(); });
-}
 const char* uh_type_plain(const char* type) {
   return text_of([&] { return unshaped(parse_type(type))->text(); });
 }
@@ -146,12 +143,6 @@ const char* uh_type_annotation(const char* type) {
 }
 int uh_type_is_subtype(const char* type, const char* expected) {
   return guard(-1, [&] { return is_subtype(*parse_type(type), *parse_type(expected)) ? 1 : 0; });
-}
-const char* uh_type_unify(const char* a, const char* b) {
-  return text_of([&] {
-    const TypeRef both = unify(parse_type(a), parse_type(b));
-    return both ? both->text() : std::string();
-  });
 }
 
 int uh_graph_insert_at_end(uh_graph self, int64_t block) {
@@ -348,9 +339,6 @@ int uh_value_replace_after(uh_graph self, int64_t value, int64_t node, int64_t o
 }
 const char* uh_value_type(uh_graph self, int64_t value) {
   return text_of([&] { return value_of(self, value)->type()->text(); });
-}
-const char* uh_value_name(uh_graph self, int64_t value) {
-  return text_of([&] { return value_of(self, value)->name(); });
 }
 int uh_value_constant(uh_graph self, int64_t value, uh_value* ret_value) {
   return guard(-1, [&] {

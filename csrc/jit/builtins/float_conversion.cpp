@@ -46,8 +46,9 @@ bool is_huge(std::string_view digits) {
     const bool negative = digits[e + 1] == '-';
     const char* from = digits.data() + e + 1 + (digits[e + 1] == '+');
     const auto read = std::from_chars(from, digits.data() + digits.size(), exponent);
-    constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 2;
-    if (read.ec == std::errc::result_out_of_range) exponent = negative ? -kMost : kMost;
+    constexpr int64_t kMaxExponent = std::numeric_limits<int64_t>::max() / 2;
+    if (read.ec == std::errc::result_out_of_range)
+      exponent = negative ? -kMaxExponent : kMaxExponent;
   }
   const std::string_view mantissa = digits.substr(0, e);
   const size_t point = std::min(mantissa.find('.'), mantissa.size());

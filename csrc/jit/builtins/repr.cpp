@@ -80,9 +80,9 @@ class TensorText {
     std::string all = "tensor(";
     all += t_.numel() == 0 ? "[]" : nested(0, 0, all.size());
     if (t_.numel() == 0 && t_.ndim() != 1) all += ", size=" + sizes();
-    const DType usual = is_floating(t_.dtype()) ? default_dtype() : DType::kInt64;
-    const bool recorded = t_.dtype() == usual || t_.dtype() == DType::kBool;
-    if (!recorded || t_.numel() == 0)
+    const DType inferred = is_floating(t_.dtype()) ? default_dtype() : DType::kInt64;
+    const bool is_implied = t_.dtype() == inferred || t_.dtype() == DType::kBool;
+    if (!is_implied || t_.numel() == 0)
       if (t_.dtype() != default_dtype()) all += ", dtype=torch." + std::string(name(t_.dtype()));
     return all + ")";
   }

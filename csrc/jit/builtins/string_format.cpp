@@ -70,7 +70,8 @@ Spec parse_spec(std::string_view spec) {
   return s;
 }
 
-std::string aligned(const std::string& sign, const std::string& body, const Spec& s, char usual) {
+std::string aligned(const std::string& sign, const std::string& body, const Spec& s,
+                    char default_align) {
   const int64_t missing = s.width - characters::count(sign) - characters::count(body);
   if (missing <= 0) return sign + body;
   const auto pad = [&](int64_t n) {
@@ -78,7 +79,7 @@ std::string aligned(const std::string& sign, const std::string& body, const Spec
     for (; n > 0; --n) all += s.fill;
     return all;
   };
-  switch (s.align ? s.align : usual) {
+  switch (s.align ? s.align : default_align) {
     case '<': return sign + body + pad(missing);
     case '^': return pad(missing / 2) + sign + body + pad(missing - missing / 2);
     case '=': return sign + pad(missing) + body;

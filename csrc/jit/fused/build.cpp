@@ -72,7 +72,7 @@ struct Call {
 
 // Sorts the arguments by role; nullopt if one is neither a number nor a tensor.
 std::optional<Call> by_role(const StepOperator& op, std::span<const StepArgument> arguments) {
-  Call call{&op, {}, std::vector<std::optional<Scalar>>(Params::kMost)};
+  Call call{&op, {}, std::vector<std::optional<Scalar>>(Params::kMaxCount)};
   const std::string_view roles = op.roles;
   if (arguments.size() != roles.size()) return std::nullopt;
   size_t params = 0;

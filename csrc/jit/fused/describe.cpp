@@ -142,7 +142,7 @@ class Describer {
       for (size_t k = 0; k < step.arity; ++k) w_.value(called(step.operands[k]));
       w_.end_array();
       w_.key("parameters").begin_array();
-      for (size_t i = 0; step.op && i < Params::kMost; ++i) {
+      for (size_t i = 0; step.op && i < Params::kMaxCount; ++i) {
         if (!step.params->has(i)) continue;
         w_.value(message(*(*step.params)[i]));
       }

@@ -168,7 +168,7 @@ Node* Graph::create_call(const OperatorInfo& op, const std::vector<Value*>& inpu
   Node* node = create(Symbol(op.qualified_name()), inputs, 0);
   node->set_op(&op);
   for (const Argument& result : schema.returns) node->add_output(jit_type(result.type));
-  for (const Value* written : given_back(*node)) node->add_output(unshaped(written->type()));
+  for (const Value* written : returned_inputs(*node)) node->add_output(unshaped(written->type()));
   return node;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 void forward_inplace_self(Graph& graph) {
   graph.each_node([&](Node* node) {
-    const std::vector<Value*> written = given_back(*node);
+    const std::vector<Value*> written = returned_inputs(*node);
     for (size_t i = 0; i < written.size(); ++i) {
       if (!node->output(i)->has_uses()) continue;
       Rewrite r(graph, "y = x.op_() -> y is x", {node});

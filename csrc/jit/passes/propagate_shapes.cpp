@@ -325,7 +325,7 @@ void ShapePropagation::visit_call(const Node& node) {
                (t.is(TypeKind::kList) && t.element()->is(TypeKind::kTensor));
       });
   if (!tensors || node.op()->name_space() != "aten") return;
-  if (!given_back(node).empty())
+  if (!returned_inputs(node).empty())
     return;  // the written tensor, whose type was propagated at its definition
   if (node.inputs().size() != node.op()->schema().arguments.size()) return;
   const bool exact = std::all_of(node.inputs().begin(), node.inputs().end(), [&](Value* input) {

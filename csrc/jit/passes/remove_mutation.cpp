@@ -22,7 +22,7 @@ namespace {
 
 // "aten::relu" for "aten::relu_"; null if no operator has the same arguments.
 const OperatorInfo* without_write(const Node& node) {
-  if (!node.op() || node.op()->name_space() != "aten" || given_back(node).size() != 1)
+  if (!node.op() || node.op()->name_space() != "aten" || returned_inputs(node).size() != 1)
     return nullptr;
   const FunctionSchema& schema = node.op()->schema();
   if (!node.op()->has_tag(Tag::kInplace)) return nullptr;

@@ -42,8 +42,8 @@ int64_t rounds_of(const Node& loop) {
 
 // Copies `nodes` of the body before the insertion point: `values` are counter and carried values,
 // and receive those after the iteration.
-void copy_round(Graph& graph, const Block& body, const std::vector<Node*>& nodes,
-                std::vector<Value*>& values) {
+void copy_iteration(Graph& graph, const Block& body, const std::vector<Node*>& nodes,
+                    std::vector<Value*>& values) {
   std::unordered_map<const Value*, Value*> map;
   for (size_t i = 0; i < values.size(); ++i) map[body.params()[i]] = values[i];
   const Graph::ValueMap find = [&](Value* v) {
@@ -73,7 +73,7 @@ void unroll_whole(Node* loop, int64_t rounds) {
       values[0] = graph.insert_constant(i);
       values[0]->add_origin(counter->id());
     }
-    copy_round(graph, body, nodes, values);
+    copy_iteration(graph, body, nodes, values);
   }
   for (size_t i = 0; i < loop->outputs().size(); ++i) {
     values[i + 1]->add_origin(loop->output(i)->id());
@@ -105,7 +105,7 @@ void unroll_partly(Node* loop, int64_t rounds, int64_t together) {
   std::vector<Value*> values = body.returns();
   values[0] = body.params()[0];
   graph.set_insert_point(&body);
-  for (int64_t i = 1; i < together; ++i) copy_round(graph, body, first, values);
+  for (int64_t i = 1; i < together; ++i) copy_iteration(graph, body, first, values);
   for (size_t k = 1; k < values.size(); ++k) body.set_return(k, values[k]);
   graph.set_insert_point(graph.block());
 }

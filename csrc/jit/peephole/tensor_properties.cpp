@@ -6,7 +6,7 @@ namespace uh::jit {
 namespace {
 
 // The known properties of the node's first input, if no node changes its shape.
-const TensorProperties* asked_about(const Peephole& p, const Node* node) {
+const TensorProperties* known_properties(const Peephole& p, const Node* node) {
   if (!as_builtin(node->op()) || p.alias().is_reshaped(node->input(0))) return nullptr;
   return facts_of(node->input(0));
 }
@@ -19,7 +19,7 @@ bool answer(Peephole& p, Node* node, IValue value, const char* rule,
 }
 
 bool rank(Peephole& p, Node* node) {
-  const TensorProperties* facts = asked_about(p, node);
+  const TensorProperties* facts = known_properties(p, node);
   return facts && facts->sizes &&
          answer(p, node, static_cast<int64_t>(facts->sizes->size()), "x.dim() -> what is known");
 }
@@ -44,19 +44,19 @@ bool extent(Peephole& p, Node* node, const std::optional<Dims>& dims, const char
 }
 
 bool size(Peephole& p, Node* node) {
-  const TensorProperties* facts = asked_about(p, node);
+  const TensorProperties* facts = known_properties(p, node);
   return facts &&
          extent(p, node, facts->sizes, "x.size() -> what is known", Peephole::Location::current());
 }
 
 bool stride(Peephole& p, Node* node) {
-  const TensorProperties* facts = asked_about(p, node);
+  const TensorProperties* facts = known_properties(p, node);
   return facts && extent(p, node, facts->strides, "x.stride() -> what is known",
                          Peephole::Location::current());
 }
 
 bool numel(Peephole& p, Node* node) {
-  if (!asked_about(p, node)) return false;
+  if (!known_properties(p, node)) return false;
   const auto sizes = known_sizes(node->input(0));
   if (!sizes) return false;
   int64_t n = 1;
@@ -66,19 +66,19 @@ bool numel(Peephole& p, Node* node) {
 }
 
 bool length(Peephole& p, Node* node) {
-  const TensorProperties* facts = asked_about(p, node);
+  const TensorProperties* facts = known_properties(p, node);
   return facts && facts->sizes && !facts->sizes->empty() && (*facts->sizes)[0] >= 0 &&
          answer(p, node, (*facts->sizes)[0], "len(x) -> what is known");
 }
 
 bool contiguous(Peephole& p, Node* node) {
-  return asked_about(p, node) && is_row_major(node->input(0)) &&
+  return known_properties(p, node) && is_row_major(node->input(0)) &&
          answer(p, node, true, "x.is_contiguous() -> True");
 }
 
 // Folds what the dtype alone determines.
 bool of_dtype(Peephole& p, Node* node) {
-  const TensorProperties* facts = asked_about(p, node);
+  const TensorProperties* facts = known_properties(p, node);
   if (!facts || facts->dtype == DType::kUndefined) return false;
   const DType d = facts->dtype;
   if (node->is("prim::dtype")) return answer(p, node, pytorch_code(d), "x.dtype -> what is known");
@@ -90,7 +90,7 @@ bool of_dtype(Peephole& p, Node* node) {
 }
 
 bool device(Peephole& p, Node* node) {
-  const TensorProperties* facts = asked_about(p, node);
+  const TensorProperties* facts = known_properties(p, node);
   if (!facts || facts->device == Device::kUndefined) return false;
   if (node->is("prim::device")) return answer(p, node, facts->device, "x.device -> what is known");
   return answer(p, node, facts->device == Device::kMeta, "x.is_meta -> what is known");

@@ -118,7 +118,7 @@ class Compiler {
   void store(const Node* node) {
     const auto& outputs = node->outputs();
     // An in-place operator pushes only results that have uses.
-    const bool pushes_unused = given_back(*node).empty();
+    const bool pushes_unused = returned_inputs(*node).empty();
     for (size_t i = outputs.size(); i-- > 0;) {
       const Value* value = outputs[i];
       if (!value->has_uses()) {
@@ -315,7 +315,7 @@ class Compiler {
     const auto& inputs = node->inputs();
     // The written tensor is also the result: pushed before the operands, it stays when they are
     // popped.
-    const std::vector<Value*> written = given_back(*node);
+    const std::vector<Value*> written = returned_inputs(*node);
     for (size_t i = 0; i < written.size(); ++i)
       if (node->output(i)->has_uses()) load(written[i]);
     const size_t first = node->is("prim::CallFunction") ? 1 : 0;

@@ -60,7 +60,5 @@ void record_step(const Frame& frame, const Instruction& instruction, const IValu
                  const Stack& stack);
 void record_step_limit(const Frame& frame);
 void record_frame_end(const Frame& frame, const Stack& stack, const std::string* error);
-// A short description of a value, for the stack and the registers: tensors by id.
-std::string short_json(const IValue& value);
 
 }  // namespace uh::jit

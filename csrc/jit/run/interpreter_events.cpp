@@ -84,12 +84,6 @@ void emit_text(events::Kind kind, int64_t a, int64_t b, int64_t c, int64_t d,
 
 int64_t next_frame_id() { return ++g_frames; }
 
-std::string short_json(const IValue& value) {
-  JsonWriter w;
-  write(w, value);
-  return w.take();
-}
-
 void record_frame(const Frame& frame, int64_t parent, const Stack& stack) {
   const int64_t function = frame.executor ? frame.executor->function_id() : 0;
   frame.code->record(function);

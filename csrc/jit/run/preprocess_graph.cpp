@@ -37,7 +37,7 @@ LastUses::LastUses(const Graph& graph) {
 const Node* LastUses::inline_before(const Node* node, int depth) {
   const Node* at = before(node);
   if (depth == kMaxChainDepth) return at;
-  if (!given_back(*node).empty()) return at;  // a written operand is pushed twice
+  if (!returned_inputs(*node).empty()) return at;  // a written operand is pushed twice
   for (size_t i = node->inputs().size(); i-- > 0;) {
     const Value* value = node->input(i);
     if (value->node() != at || !can_inline(at) || value->uses().size() != 1) continue;

@@ -12,7 +12,7 @@ namespace {
 
 struct All {
   std::map<std::string, std::vector<const Overload*>> by_name;
-  std::unordered_map<const OperatorInfo*, std::vector<const Overload*>> by_whole;
+  std::unordered_map<const OperatorInfo*, std::vector<const Overload*>> by_combined;
 };
 
 const All& all() {
@@ -25,7 +25,7 @@ const All& all() {
                  row.combined);
       const auto* overload = new Overload(*combined, row);
       filled->by_name[overload->qualified_name()].push_back(overload);
-      filled->by_whole[combined].push_back(overload);
+      filled->by_combined[combined].push_back(overload);
     }
     return filled;
   }();
@@ -38,7 +38,7 @@ const std::vector<const Overload*>& none() {
 }
 
 // PyTorch's Python default of an argument that has no meaning here.
-IValue usual(const Argument& extra) {
+IValue python_default(const Argument& extra) {
   const std::string_view name = extra.name;
   if (name == "cudnn_enabled" || name == "allow_tf32") return true;
   if (name == "pin_memory" || name == "benchmark" || name == "deterministic") return false;
@@ -85,7 +85,7 @@ std::optional<Stack> Overload::arguments_from(const Stack& arguments, Device res
   for (const Parameter& p : signature.parameters) {
     const Argument& argument = schema().arguments[stack.size()];
     stack.push_back(p.has_default ? p.default_value : IValue());
-    if (!position(stack.size() - 1)) stack.back() = usual(argument);
+    if (!position(stack.size() - 1)) stack.back() = python_default(argument);
   }
   const bool makes =
       !schema().arguments.empty() && !schema().arguments[0].type.is(SchemaKind::kTensor);
@@ -160,8 +160,8 @@ const std::vector<const Overload*>& overloads_named(const std::string& qualified
 }
 
 const std::vector<const Overload*>& overloads_of(const OperatorInfo& op) {
-  const auto it = all().by_whole.find(&op);
-  return it == all().by_whole.end() ? none() : it->second;
+  const auto it = all().by_combined.find(&op);
+  return it == all().by_combined.end() ? none() : it->second;
 }
 
 const OperatorInfo& combined(const OperatorInfo& op) {

@@ -43,7 +43,7 @@ std::unique_ptr<Signature> read(const OperatorInfo& op) {
     for (size_t i = 0; i < output->parameters.size(); ++i) {
       if (!output->parameters[i].written || !output->parameters[i].type->is(TypeKind::kTensor))
         continue;
-      output->given_back.push_back(i);
+      output->returned_parameters.push_back(i);
       output->results.push_back(tensor_type());
       output->result_names.emplace_back();
     }
@@ -106,10 +106,10 @@ const Signature& signature_of(const OperatorInfo& op) {
   return *cached_signature;
 }
 
-std::vector<Value*> given_back(const Node& node) {
+std::vector<Value*> returned_inputs(const Node& node) {
   std::vector<Value*> all;
   if (!node.op() || !node.op()->schema().returns.empty()) return all;
-  for (const size_t i : signature_of(*node.op()).given_back)
+  for (const size_t i : signature_of(*node.op()).returned_parameters)
     if (i < node.inputs().size()) all.push_back(node.input(i));
   return all;
 }

@@ -32,7 +32,7 @@ struct Signature {
   std::vector<TypeRef> results;
   std::vector<std::string> result_names;
   // The parameters that an in-place operator without results in its schema returns.
-  std::vector<size_t> given_back;
+  std::vector<size_t> returned_parameters;
   bool variadic = false;  // accepts further arguments of any type
   bool builtin = false;
 };
@@ -43,7 +43,7 @@ TypeRef jit_type(const SchemaType& type);
 
 // The node's results one by one, if they are the tensors that it wrote: x for x.add_(1). Empty for
 // any other node.
-std::vector<Value*> given_back(const Node& node);
+std::vector<Value*> returned_inputs(const Node& node);
 
 // The types bound to type variables in one call.
 class Bindings {

@@ -226,10 +226,10 @@ class GraphReader {
     }
     if (has_rule(kind)) return;
     for (const OperatorInfo* op : operators_in_texts(kind)) {
-      if (outputs != 0 || signature_of(*op).given_back.empty()) continue;
+      if (outputs != 0 || signature_of(*op).returned_parameters.empty()) continue;
       if (!check_arguments(*op, actual_types).empty()) continue;
       node.set_op(op);
-      for (const Value* written : given_back(node)) node.add_output(written->type());
+      for (const Value* written : returned_inputs(node)) node.add_output(written->type());
       return;
     }
     if (tried.empty()) cursor_.refuse(at_kind, missing(kind));

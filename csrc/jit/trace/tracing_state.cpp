@@ -170,7 +170,7 @@ Value* TracingState::argument(const OperatorInfo& op, size_t i, const IValue& va
 
 void TracingState::add_results(Node* node, const OperatorInfo& op, const Stack& arguments,
                                const Stack& results) {
-  const std::vector<size_t>& written = signature_of(op).given_back;
+  const std::vector<size_t>& written = signature_of(op).returned_parameters;
   if (results.empty()) {
     for (const size_t i : written)
       know(*arguments[i].get_if<Tensor>(), node->add_output(type_of(arguments[i])));

@@ -18,8 +18,8 @@ Dims expanded(const Dims& values, int64_t dims, std::string_view op, std::string
   return values;
 }
 
-void check_least(const Dims& values, int64_t min_value, std::string_view op,
-                 std::string_view argument_name) {
+void check_min(const Dims& values, int64_t min_value, std::string_view op,
+               std::string_view argument_name) {
   for (const int64_t v : values)
     check(v >= min_value && v <= INT32_MAX, op, ": ", argument_name, " is not supported, got ",
           values);
@@ -53,10 +53,10 @@ void check_arguments(const Tensor& input, const Tensor& weight, const Tensor& bi
   check(input.ndim() == weight.ndim(), op, ": expected ", weight.ndim(),
         "-dimensional input for weight of size ", weight.sizes(), ", but got input of size ",
         input.sizes());
-  check_least(a.padding, 0, op, "negative padding");
-  check_least(a.output_padding, 0, op, "negative output_padding");
-  check_least(a.stride, 1, op, "non-positive stride");
-  check_least(a.dilation, 1, op, "non-positive dilation");
+  check_min(a.padding, 0, op, "negative padding");
+  check_min(a.output_padding, 0, op, "negative output_padding");
+  check_min(a.stride, 1, op, "non-positive stride");
+  check_min(a.dilation, 1, op, "non-positive dilation");
   check(a.groups > 0, op, ": non-positive groups is not supported, got ", a.groups);
   check(weight.size(0) >= a.groups && weight.size(0) % a.groups == 0, op,
         ": expected weight to have a multiple of groups=", a.groups,
@@ -206,7 +206,7 @@ Tensor named_padding(const Tensor& input, const Tensor& weight, const Tensor& bi
                d = expanded(dilation, dims, op, "dilation");
     for (const int64_t step : s)
       check(step == 1, op, ": padding='same' is not supported for strided convolutions, got ", s);
-    check_least(d, 1, op, "non-positive dilation");
+    check_min(d, 1, op, "non-positive dilation");
     bool uneven = false;
     for (int64_t i = 0; i < dims; ++i) {
       const int64_t total = reach(0, d[static_cast<size_t>(i)], weight.size(i + 2), op);

@@ -10,9 +10,8 @@ namespace {
 
 int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
   const double a = start.to_double(), b = end.to_double(), s = step.to_double();
-  const bool integral = !is_floating(dtype);  // the elements are computed as integers
   check(s != 0, "arange: step must be nonzero");
-  check_kind(!integral || step.to_int() != 0, ErrorKind::kValue,
+  check_kind(dtype != DType::kInt64 || step.to_int() != 0, ErrorKind::kValue,
              "arange: step must be nonzero, got ", step, " as ", name(dtype));
   check(std::isfinite(a) && std::isfinite(b), "arange: unsupported range: ", start, " -> ", end);
   check((s > 0 && b >= a) || (s < 0 && b <= a),

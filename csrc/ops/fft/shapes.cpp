@@ -17,13 +17,14 @@ Dims fft_dims(const Tensor& self, const Dims& dims, std::string_view op) {
   return out;
 }
 
-Tensor empty_fft_result(const Tensor& self, const Dims& sizes, const Dims& dims, DType dtype) {
+Tensor empty_fft_result(const Tensor& self, const Dims& sizes, const Dims& dims, DType dtype,
+                        bool halved) {
   Dims order, inner = dims;
   for (int64_t d = 0; d < self.ndim(); ++d)
     if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d);
   const auto larger = [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); };
   std::stable_sort(order.begin(), order.end(), larger);
-  if (inner.size() > 1) std::stable_sort(inner.begin(), inner.end() - 1, larger);
+  if (inner.size() > 1) std::stable_sort(inner.begin(), inner.end() - halved, larger);
   for (int64_t d : inner) order.push_back(d);
   Dims steps = sizes;  // an empty dimension counts as one element
   for (int64_t& size : steps) size = std::max<int64_t>(size, 1);
@@ -36,7 +37,8 @@ namespace uh::shapes {
 
 Tensor fft_c2c(const Tensor& self, const Dims& dim) {
   check(is_complex(self.dtype()), "_fft_c2c: expects a complex tensor, got ", name(self.dtype()));
-  return empty_fft_result(self, self.sizes(), fft_dims(self, dim, "_fft_c2c"), self.dtype());
+  return empty_fft_result(self, self.sizes(), fft_dims(self, dim, "_fft_c2c"), self.dtype(),
+                          false);
 }
 
 Tensor fft_r2c(const Tensor& self, const Dims& dim, bool onesided) {
@@ -50,7 +52,7 @@ Tensor fft_r2c(const Tensor& self, const Dims& dim, bool onesided) {
     int64_t& last = sizes[static_cast<size_t>(dims.back())];
     last = last / 2 + 1;
   }
-  return empty_fft_result(self, sizes, dims, to_complex(self.dtype()));
+  return empty_fft_result(self, sizes, dims, to_complex(self.dtype()), onesided);
 }
 
 Tensor fft_c2r(const Tensor& self, const Dims& dim, int64_t last_dim_size) {
@@ -63,7 +65,7 @@ Tensor fft_c2r(const Tensor& self, const Dims& dim, int64_t last_dim_size) {
   check(stored >= n / 2 + 1, "_fft_c2r: ", n, " points need ", n / 2 + 1, " values, got ", stored);
   Dims sizes = self.sizes();
   sizes[static_cast<size_t>(dims.back())] = n;
-  return empty_fft_result(self, sizes, dims, to_real(self.dtype()));
+  return empty_fft_result(self, sizes, dims, to_real(self.dtype()), true);
 }
 
 }  // namespace uh::shapes

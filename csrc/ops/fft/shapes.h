@@ -10,8 +10,10 @@ namespace uh {
 // Returns the dimensions of a transform, counted from the first; throws if one occurs twice.
 Dims fft_dims(const Tensor& self, const Dims& dims, std::string_view op);
 // Returns a result whose other dimensions have the input's order, followed by the transformed ones
-// in descending stride, so that each line is read and written contiguously.
-Tensor empty_fft_result(const Tensor& self, const Dims& sizes, const Dims& dims, DType dtype);
+// in descending stride, so that each line is read and written contiguously. `halved`: the last of
+// `dims` is innermost, because one side of it has only the half of the values.
+Tensor empty_fft_result(const Tensor& self, const Dims& sizes, const Dims& dims, DType dtype,
+                        bool halved);
 
 }  // namespace uh
 

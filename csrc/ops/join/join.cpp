@@ -3,6 +3,7 @@
 #include "generated/ops/join.h"
 #include "ops/copy/write_out.h"
 #include "ops/join/shapes.h"
+#include "ops/overlap.h"
 
 namespace uh {
 namespace {
@@ -134,10 +135,10 @@ Tensor roll(const Tensor& self, const Dims& shifts, const std::optional<Dims>& d
     check_kind(self.ndim() > 0, ErrorKind::kIndex, "roll: dimension specified as ", (*dims)[i],
                " but tensor has no dimensions");
   }
-  // Without elements it is a clone, of all dimensions as one where none is named.
+  // Without elements the result is a clone; without dims, of the flattened tensor.
   const bool clones = self.numel() == 0 && (count > 0 || self.ndim() == 1);
   return clones ? empty_like(self, self.dtype(), self.device())
-                           : empty(self.sizes(), self.dtype(), self.device());
+                : empty(self.sizes(), self.dtype(), self.device());
 }
 
 Tensor repeat(const Tensor& self, const Dims& repeats) {

@@ -33,9 +33,9 @@ Tensor empty_column_major(const Dims& sizes, DType dtype, Device device) {
 }
 
 void check_lapack_size(int64_t rows, int64_t columns, std::string_view op) {
-  constexpr int64_t kLargest = 1 << 28;
-  const bool fits = rows < kLargest && columns < kLargest &&
-                    (columns == 0 || rows <= kLargest / columns) &&
+  constexpr int64_t kMaxElements = 1 << 28;
+  const bool fits = rows < kMaxElements && columns < kMaxElements &&
+                    (columns == 0 || rows <= kMaxElements / columns) &&
                     std::max(rows, columns) <= 20000;
   check(fits, op, ": matrices of ", rows, " by ", columns,
         " are larger than LAPACK's 32-bit work spaces allow");

@@ -27,8 +27,9 @@ Margins margins_of(const Tensor& self, const Dims& pad, std::string_view op) {
     const size_t d = self.sizes().size() - 1 - i;
     m.before[d] = pad[2 * i];
     m.after[d] = pad[2 * i + 1];
-    constexpr int64_t kMost = int64_t{1} << 60;
-    check(std::min(m.before[d], m.after[d]) > -kMost && std::max(m.before[d], m.after[d]) < kMost,
+    constexpr int64_t kMaxPadding = int64_t{1} << 60;
+    check(std::min(m.before[d], m.after[d]) > -kMaxPadding &&
+              std::max(m.before[d], m.after[d]) < kMaxPadding,
           op, ": padding ", pad, " overflows 64 bits");
   }
   return m;

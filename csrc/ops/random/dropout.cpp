@@ -31,6 +31,13 @@ Scalar zero_of(const Tensor& t) {
   return t.dtype() == DType::kBool ? Scalar(false) : Scalar(int64_t{0});
 }
 
+// Returns the result of a call that draws nothing, else no tensor.
+Tensor without_draw(const Tensor& input, double p, bool train) {
+  check_probability(p, "dropout");
+  if (p == 0 || !train || input.numel() == 0) return input;
+  return p == 1 ? ops::mul(input, zero_of(input)) : Tensor();
+}
+
 // Returns a mask of sizes (N, C, 1, ...) for an input of sizes (N, C, ...).
 Tensor channel_mask(const Tensor& input, std::string_view op) {
   check(input.ndim() >= 2, op, " requires at least 2 dimensions in the input, got ", input.ndim());
@@ -60,7 +67,7 @@ constexpr double kSeluLimit = 1.7580993408473766;
 
 Tensor alpha_dropped(const Tensor& input, const Tensor& mask, double p) {
   const double a = 1 / std::sqrt((1 - p) * (1 + p * kSeluLimit * kSeluLimit));
-  return dropped(input, mask, p, -kSeluLimit, p == 1 ? 0 : a, p == 1 ? 0 : a * kSeluLimit * p);
+  return dropped(input, mask, p, -kSeluLimit, a, a * kSeluLimit * p);
 }
 
 }  // namespace
@@ -72,9 +79,7 @@ Tensor bernoulli_p(KeySet, const Tensor& self, double p) {
 }
 
 Tensor dropout(KeySet, const Tensor& input, double p, bool train) {
-  check_probability(p, "dropout");
-  if (p == 0 || !train || input.numel() == 0) return input;
-  if (p == 1) return ops::mul(input, zero_of(input));
+  if (const Tensor result = without_draw(input, p, train)) return result;
   return std::get<0>(ops::native_dropout(input, p, true));
 }
 
@@ -91,20 +96,17 @@ void dropout_inplace(KeySet, const Tensor& self, double p, bool train) {
 }
 
 Tensor feature_dropout(KeySet, const Tensor& input, double p, bool train) {
-  check_probability(p, "dropout");
-  if (p == 0 || !train || input.numel() == 0) return input;
-  return dropped(input, channel_mask(input, "feature_dropout"), p, 0, p == 1 ? 1 : 1 / (1 - p), 0);
+  if (const Tensor result = without_draw(input, p, train)) return result;
+  return dropped(input, channel_mask(input, "feature_dropout"), p, 0, 1 / (1 - p), 0);
 }
 
 Tensor alpha_dropout(KeySet, const Tensor& input, double p, bool train) {
-  check_probability(p, "dropout");
-  if (p == 0 || !train || input.numel() == 0) return input;
+  if (const Tensor result = without_draw(input, p, train)) return result;
   return alpha_dropped(input, empty(input.sizes(), DType::kFloat64, input.device()), p);
 }
 
 Tensor feature_alpha_dropout(KeySet, const Tensor& input, double p, bool train) {
-  check_probability(p, "dropout");
-  if (p == 0 || !train || input.numel() == 0) return input;
+  if (const Tensor result = without_draw(input, p, train)) return result;
   return alpha_dropped(input, channel_mask(input, "feature_alpha_dropout"), p);
 }
 

@@ -67,9 +67,9 @@ namespace uh::kernels {
 namespace {
 
 // Returns the output size: the argument, or the input's times the factors, rounded down.
-Dims asked_size(const Tensor& input, const std::optional<Dims>& output_size,
-                const std::optional<std::vector<double>>& factors, int64_t dims,
-                std::string_view op) {
+Dims target_size(const Tensor& input, const std::optional<Dims>& output_size,
+                 const std::optional<std::vector<double>>& factors, int64_t dims,
+                 std::string_view op) {
   check(output_size.has_value() != factors.has_value(), op,
         ": must specify exactly one of output_size and scale_factors");
   if (output_size) return *output_size;
@@ -101,15 +101,15 @@ using MaybeSize = std::optional<Dims>;
 #define UH_NEAREST(name, op)                                                                       \
   Tensor name##1d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& f) {      \
     const Scales s = scales_of(f, 1);                                                              \
-    return ops::op##1d(input, asked_size(input, size, f, 1, #name "1d"), s[0]);                    \
+    return ops::op##1d(input, target_size(input, size, f, 1, #name "1d"), s[0]);                   \
   }                                                                                                \
   Tensor name##2d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& f) {      \
     const Scales s = scales_of(f, 2);                                                              \
-    return ops::op##2d(input, asked_size(input, size, f, 2, #name "2d"), s[0], s[1]);              \
+    return ops::op##2d(input, target_size(input, size, f, 2, #name "2d"), s[0], s[1]);             \
   }                                                                                                \
   Tensor name##3d_vec(KeySet, const Tensor& input, const MaybeSize& size, const Factors& f) {      \
     const Scales s = scales_of(f, 3);                                                              \
-    return ops::op##3d(input, asked_size(input, size, f, 3, #name "3d"), s[0], s[1], s[2]);        \
+    return ops::op##3d(input, target_size(input, size, f, 3, #name "3d"), s[0], s[1], s[2]);       \
   }
 UH_NEAREST(upsample_nearest, upsample_nearest)
 UH_NEAREST(upsample_nearest_exact, _upsample_nearest_exact)
@@ -118,21 +118,21 @@ UH_NEAREST(upsample_nearest_exact, _upsample_nearest_exact)
 Tensor upsample_linear1d_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,
                              const Factors& factors) {
   const Scales s = scales_of(factors, 1);
-  return ops::upsample_linear1d(input, asked_size(input, size, factors, 1, "upsample_linear1d"),
+  return ops::upsample_linear1d(input, target_size(input, size, factors, 1, "upsample_linear1d"),
                                 align, s[0]);
 }
 Tensor upsample_trilinear3d_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,
                                 const Factors& factors) {
   const Scales s = scales_of(factors, 3);
   return ops::upsample_trilinear3d(
-      input, asked_size(input, size, factors, 3, "upsample_trilinear3d"), align, s[0], s[1], s[2]);
+      input, target_size(input, size, factors, 3, "upsample_trilinear3d"), align, s[0], s[1], s[2]);
 }
 
 #define UH_IMAGE(name, op)                                                                         \
   Tensor name##_vec(KeySet, const Tensor& input, const MaybeSize& size, bool align,                \
                     const Factors& f) {                                                            \
     const Scales s = scales_of(f, 2);                                                              \
-    return ops::op(input, asked_size(input, size, f, 2, #name), align, s[0], s[1]);                \
+    return ops::op(input, target_size(input, size, f, 2, #name), align, s[0], s[1]);               \
   }
 UH_IMAGE(upsample_bilinear2d, upsample_bilinear2d)
 UH_IMAGE(upsample_bicubic2d, upsample_bicubic2d)

@@ -14,7 +14,7 @@ Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Di
   if (checked_numel(input_sizes, "as_strided_backward") == 0 || numel_of(size) == 0)
     return empty(input_sizes, grad.dtype(), grad.device());
   const int64_t base = std::min(input_offset, offset);
-  constexpr int64_t kMost = int64_t{1} << 44;
+  constexpr int64_t kMaxElements = int64_t{1} << 44;
   const auto reach = [&](const Dims& sizes, const Dims& strides, int64_t from) {
     if (numel_of(sizes) == 0) return int64_t{0};
     int64_t last = 0, along = 0;
@@ -22,7 +22,7 @@ Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Di
     for (size_t d = 0; d < sizes.size(); ++d)
       fits = fits && strides[d] >= 0 && !__builtin_mul_overflow(sizes[d] - 1, strides[d], &along) &&
              !__builtin_add_overflow(last, along, &last);
-    check(fits && last < kMost, "as_strided_backward: sizes ", sizes, ", strides ", strides,
+    check(fits && last < kMaxElements, "as_strided_backward: sizes ", sizes, ", strides ", strides,
           " and offset ", from, " describe no tensor");
     return last + 1;
   };

@@ -16,7 +16,7 @@ from scenario_tools import plain
 
 RECORDED = Path(__file__).with_name("recorded_programs.json")
 STEPS = 30
-MOST = 9  # tensors in the pool
+MAX_TENSORS = 9  # tensors in the pool
 
 UNARY = ("sin", "tanh", "sigmoid", "clone", "neg", "relu", "square", "exp", "abs", "cumsum")
 VIEWS = ("select", "slice", "t", "view", "expand", "unsqueeze", "narrow", "detach", "diagonal",
@@ -97,7 +97,7 @@ def do(m: Any, pool: list[Any], step: dict[str, Any]) -> tuple[Any, Any]:
 
 def keep(pool: list[Any], result: Any) -> None:
     pool.append(result)
-    if len(pool) > MOST:
+    if len(pool) > MAX_TENSORS:
         del pool[0]
 
 

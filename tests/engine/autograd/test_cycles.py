@@ -247,7 +247,7 @@ def test_collections_beside_passes_take_no_hook_that_runs() -> None:
 
     def collect() -> None:
         while not stop.is_set():
-            gc.collect()
+            gc.collect(1)  # of what the threads make; all objects would take a second of the lock
 
     def work() -> None:
         try:

@@ -65,13 +65,13 @@ class Convolution {
     make_parts();
     cut_tasks();
     pack_weights();
-    int64_t most_taps = 0;
-    for (const ConvPart& p : parts_) most_taps = std::max(most_taps, p.count);
+    int64_t max_taps = 0;
+    for (const ConvPart& p : parts_) max_taps = std::max(max_taps, p.count);
     const int64_t tasks = groups_ * image_tasks_ * bands_;
     const double worth = 65536.0 * static_cast<double>(tasks) / (work() + 1);  // a thread's wake-up
     const auto grain = static_cast<int64_t>(std::min(worth, 1e9)) + 1;
     parallel_for(0, tasks, grain, [&](int64_t lo, int64_t hi) {
-      Scratch scratch(parts_.size(), width_, std::min(most_taps, 2 * kTaps));
+      Scratch scratch(parts_.size(), width_, std::min(max_taps, 2 * kTaps));
       for (int64_t task = lo; task < hi; ++task) {
         const int64_t band = task % bands_, rest = task / bands_;
         run_task(rest % groups_, rest / groups_, band, scratch);
@@ -100,7 +100,7 @@ class Convolution {
       for (const int64_t rows = int64_t{1} << kind; out_channels_ - at >= rows; at += rows)
         blocks_.push_back({at, rows, kind});
     }
-    width_ = loops_.most_vectors[blocks_.front().kind] * loops_.lanes;
+    width_ = loops_.max_vectors[blocks_.front().kind] * loops_.lanes;
   }
 
   void make_parts() {

@@ -118,19 +118,19 @@ class WeightGradient {
     T* const sums = static_cast<T*>(sum_data.get());
     std::fill_n(sums, groups_ * taps_ * wide, T{});
     const int64_t pieces = ceil_div(wide, 2 * loops_.lanes);
-    const int64_t tiles = ceil_div(taps_, loops_.most_taps);
+    const int64_t tiles = ceil_div(taps_, loops_.max_taps);
     for (int64_t first = 0; first < images_; first += at_once) {
       const int64_t n = std::min(at_once, images_ - first);
       T* const turned = static_cast<T*>(row_data.get());
       turn_rows(turned, rows_.data_as<T>() + first * rows * count_, n, wide);
       const T* column = columns_.data_as<T>() + first * columns * volume(in_);
       if (!borrows_) column = pad_columns(static_cast<T*>(column_data.get()), column, n * columns);
-      const double work = 2.0 * loops_.lanes * loops_.most_taps * n * count_;
+      const double work = 2.0 * loops_.lanes * loops_.max_taps * n * count_;
       const auto grain = static_cast<int64_t>(std::min(262144.0 / (work + 1), 1e9)) + 1;
       parallel_for(0, groups_ * tiles * pieces, grain, [&](int64_t lo, int64_t hi) {
         for (int64_t i = lo; i < hi; ++i) {
           const int64_t group = i / (tiles * pieces), piece = i % pieces;
-          const int64_t tap = i / pieces % tiles * loops_.most_taps;
+          const int64_t tap = i / pieces % tiles * loops_.max_taps;
           const int64_t row = piece * 2 * loops_.lanes;
           typename Loops::Pixels from{turned + group * n * count_ * wide + row,
                                       column + group * column_channels_ * plane,
@@ -141,7 +141,7 @@ class WeightGradient {
                                        stride_[1] * size_[2], stride_[2]}};
           const bool two = wide - row > loops_.lanes;
           T* const to = sums + group * taps_ * wide + row;
-          run_taps(to, wide, from, tap, std::min(taps_, tap + loops_.most_taps), two);
+          run_taps(to, wide, from, tap, std::min(taps_, tap + loops_.max_taps), two);
         }
       });
     }
@@ -169,7 +169,7 @@ class WeightGradient {
                 bool two) const {
     for (int kind = Loops::kPixelKinds - 1; kind >= 0; --kind) {
       const int64_t n = Loops::kPixelTaps[kind];
-      if (n > loops_.most_taps) continue;
+      if (n > loops_.max_taps) continue;
       for (; end - tap >= n; tap += n) {
         from.offset = offsets_.data() + tap;
         loops_.by_pixel[two ? 1 : 0][kind](sums + tap * wide, wide, from);

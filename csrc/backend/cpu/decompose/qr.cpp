@@ -9,7 +9,7 @@
 namespace uh::kernels {
 namespace {
 
-// The size of a work space that a routine stored in its first number.
+// Returns the workspace size that a LAPACK query stored in its first element.
 template <class T>
 int size_of_work(T first) {
   if constexpr (is_complex_v<T>)

@@ -86,9 +86,10 @@ template <class R>
 void transform_columns(const Tensor& from, const Tensor& to, int64_t dim, int64_t across,
                        bool forward, R scale, const Transform<R>& transform) {
   using C = Complex<R>;
-  constexpr int64_t kMost = 64 / static_cast<int64_t>(sizeof(R));
+  constexpr int64_t kMaxLines = 64 / static_cast<int64_t>(sizeof(R));
   const FftTable<R>& loops = fft_loops().of<R>();
-  const int64_t n = to.size(dim), width = to.size(across), blocks = (width + kMost - 1) / kMost;
+  const int64_t n = to.size(dim), width = to.size(across);
+  const int64_t blocks = (width + kMaxLines - 1) / kMaxLines;
   const auto without = [&](const Tensor& t) {  // the lines of the first column
     Dims sizes = t.sizes();
     sizes[static_cast<size_t>(across)] = 1;
@@ -97,9 +98,9 @@ void transform_columns(const Tensor& from, const Tensor& to, int64_t dim, int64_
   const Lines source = without(from), target = without(to);
   parallel_for(
       0, source.count * blocks, std::max<int64_t>(1, 1024 / n), [&](int64_t lo, int64_t hi) {
-        std::vector<R> room(static_cast<size_t>(4 * n * kMost));
+        std::vector<R> room(static_cast<size_t>(4 * n * kMaxLines));
         for (int64_t i = lo; i < hi; ++i) {
-          const int64_t first = i % blocks * kMost, count = std::min(kMost, width - first);
+          const int64_t first = i % blocks * kMaxLines, count = std::min(kMaxLines, width - first);
           R *const re = room.data(), *const im = re + n * count, *const spare = im + n * count;
           const C* at = from.data_as<C>() + source.start(i / blocks) + first;
           for (int64_t k = 0; k < n; ++k, at += source.step)
@@ -309,7 +310,7 @@ void fft_c2r(const Tensor& self, const Dims& dim, int64_t normalization, int64_t
   half[static_cast<size_t>(last)] = last_dim_size / 2 + 1;
   Tensor input = alias(self, {half, self.strides(), self.offset()});
   if (dims.size() > 1) {
-    const Tensor own = empty_fft_result(self, half, dims, self.dtype());
+    const Tensor own = empty_fft_result(self, half, dims, self.dtype(), true);
     transform_dims(input, own, Dims(IntSpan(dims.data(), dims.size() - 1)), false, 1);
     input = own;
   }

@@ -42,7 +42,7 @@ Tensor wrapped(const Tensor& index, int64_t size) {
   return out;
 }
 
-// Without slices PyTorch looks at no index.
+// Without slices PyTorch checks no index.
 bool has_no_slice(const Tensor& self) { return self.ndim() > 1 && self.numel() == 0; }
 
 }  // namespace

@@ -30,10 +30,10 @@ struct TileCut {
 template <class T>
 bool is_for_tiles(const TiledProduct<T>& x) {
   if (!product_loops().of_float) return false;
-  constexpr int64_t item = sizeof(T), kMost = int64_t{1} << 29;  // bytes times multiplications
+  constexpr int64_t item = sizeof(T), kMaxWork = int64_t{1} << 29;  // bytes times multiplications
   const int64_t columns = 96 / item;              // fewer leave most of a vector unused
   const int64_t rows = x.b_column == 1 ? 4 : 24;  // to share the cost of transposing b
-  return x.n >= columns && x.m >= rows && x.k >= 16 && x.m * x.n <= kMost / item / x.k;
+  return x.n >= columns && x.m >= rows && x.k >= 16 && x.m * x.n <= kMaxWork / item / x.k;
 }
 
 template <class T>

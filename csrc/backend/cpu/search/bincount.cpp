@@ -19,17 +19,17 @@ Tensor bincount(KeySet, const Tensor& self, const Tensor& weights, int64_t minle
         "bincount: weights should be 1-d and have the same length as input: ", n);
   const Tensor values = as_contiguous(self, DType::kInt64);
   const auto* value = values.data_as<int64_t>();
-  int64_t min_value = 0, most = -1;
+  int64_t min_value = 0, max_value = -1;
   fold_of(FoldOp::kMin, DType::kInt64).run(&min_value, value, n);
-  fold_of(FoldOp::kMax, DType::kInt64).run(&most, value, n);
+  fold_of(FoldOp::kMax, DType::kInt64).run(&max_value, value, n);
   check(min_value >= 0, "bincount: only supports 1-d non-negative integral inputs, got ",
         min_value);
-  check(most < INT64_MAX, "bincount: ", most, " is too large to be counted");
+  check(max_value < INT64_MAX, "bincount: ", max_value, " is too large to be counted");
   const bool weighted = weights && n > 0;
   const DType dtype = !weighted                            ? DType::kInt64
                       : weights.dtype() == DType::kFloat32 ? DType::kFloat32
                                                            : DType::kFloat64;
-  Tensor out = empty(Dims{std::max(minlength, most + 1)}, dtype);
+  Tensor out = empty(Dims{std::max(minlength, max_value + 1)}, dtype);
   fill_elements(out, ElementBytes{});
   if (!weighted) {
     auto* count = out.data_as<int64_t>();

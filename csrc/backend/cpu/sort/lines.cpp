@@ -124,10 +124,10 @@ void sort_items(T* values, int64_t* index, const T* line, int64_t n, bool descen
 // minima of many interleaved parts. nullopt if that would not pay.
 template <class T>
 std::optional<SortKey<T>> bound_of(const T* line, int64_t n, int64_t k, bool descending) {
-  constexpr int64_t kMost = 1024;
+  constexpr int64_t kMaxMinima = 1024;
   const int64_t hands = std::max<int64_t>(64, 4 * ((k + 15) / 16 * 16));
-  if (hands > kMost || n < 4 * hands) return std::nullopt;
-  SortKey<T> best[kMost];
+  if (hands > kMaxMinima || n < 4 * hands) return std::nullopt;
+  SortKey<T> best[kMaxMinima];
   sort_loops().minima[static_cast<int>(dtype_of<T>::value)](best, line, n, hands, descending);
   std::nth_element(best, best + (k - 1), best + hands);
   const SortKey<T> bound = best[k - 1];
