@@ -44,6 +44,17 @@ def test_operators_nodes_and_blocks_nest(profiled):
         assert sum(c.cpu_time_total for c in event.cpu_children) <= event.cpu_time_total + 1e-6
 
 
+def test_operators_of_a_library_have_its_namespace():
+    library = engine.library.Library("profiled_library", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x + x, "CompositeExplicitAutograd")
+    with profile() as p:
+        engine.ops.profiled_library.twice(engine.ones(2))
+    names = {event.name for event in p.events()}
+    assert "profiled_library::twice" in names
+    assert "aten::add" in names
+
+
 def test_averages_add_up(profiled):
     averages = profiled.key_averages()
     total = sum(e.cpu_time_total for e in profiled.events() if e.cpu_parent is None)

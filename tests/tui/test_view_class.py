@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -150,3 +151,14 @@ def test_exactly_one_view_opens_a_recording_and_one_is_at_the_side() -> None:
 def test_what_enter_opens_is_unambiguous() -> None:
     ranks = Counter((kind, rank) for each in views().values() for kind, rank in each.opens.items())
     assert not [pair for pair, count in ranks.items() if count > 1]
+
+
+def test_keys_and_help_need_no_docstrings() -> None:
+    program = "from tui.views import key_groups, help_of, views; print(len(key_groups()), *map(help_of, views()))"
+    outputs = [
+        subprocess.run(
+            [sys.executable, *flags, "-c", program], capture_output=True, text=True, check=True
+        ).stdout
+        for flags in ([], ["-OO"])
+    ]
+    assert outputs[0] == outputs[1]

@@ -38,6 +38,15 @@ def test_the_source_again_is_that_of_pytorch(name):
     assert without_module(jit.script(fn).code).splitlines() == CODES[name]
 
 
+def noise(x: engine.Tensor, y: engine.Tensor):
+    return x.normal_().add(y).sum(dim=[0], keepdim=True)
+
+
+def test_the_source_again_leaves_out_defaults():
+    expected = "torch.sum(torch.add(torch.normal_(x), y), [0], True)"
+    assert expected in jit.script(noise).code
+
+
 def test_there_are_a_few_dozen():
     assert len(RECORDED) >= 40
     assert len(CODES) >= 40
