@@ -168,7 +168,6 @@ def main() -> None:
     device = sys.argv[4] if len(sys.argv) > 4 else "cpu"
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     faulthandler.enable()
-    faulthandler.dump_traceback_later(SECONDS, exit=True)
     engine.set_num_threads(1)
     dice = random.Random(seed)
     calls = returned = 0
@@ -183,6 +182,7 @@ def main() -> None:
                 book.truncate()
                 book.flush()
                 calls += 1
+                faulthandler.dump_traceback_later(SECONDS, exit=True)  # for this call
                 try:
                     way(*values) if name != "ops.aten" else by_name(way, schema, values)
                     returned += 1

@@ -90,9 +90,9 @@ async def test_a_check_that_a_newer_one_overtook_says_nothing(home: Path) -> Non
         began, gate, verdicts = threading.Event(), threading.Event(), []
         screen._in_thread(lambda: (began.set(), gate.wait(60)), verdicts.append)
         await until(pilot, began.is_set)
-        screen._in_thread(lambda: "new", verdicts.append)
-        await until(pilot, lambda: verdicts)
+        screen._in_thread(lambda: "new", verdicts.append)  # it runs after the first
         gate.set()
+        await until(pilot, lambda: verdicts)
         for _ in range(20):
             await pilot.pause(0.01)
         assert verdicts == ["new"]

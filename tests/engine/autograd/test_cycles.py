@@ -247,7 +247,7 @@ def test_collections_beside_passes_take_no_hook_that_runs() -> None:
 
     def collect() -> None:
         while not stop.is_set():
-            gc.collect(1)  # of what the threads make; all objects would take a second of the lock
+            gc.collect(1)  # the threads' new objects; all objects would hold the lock for a second
 
     def work() -> None:
         try:

@@ -109,7 +109,8 @@ def test_operators_compute_what_they_do_on_the_dense_tensor(name: str, create: A
     if name == "dense @ sparse":
         call = lambda s: engine.arange(6.0).reshape(3, 2) @ s  # noqa: E731
     result, expected = call(sparse), call(sparse.to_dense())
-    assert result.to_dense().tolist() == expected.tolist()
+    # The last place of a sine depends on whether the element is in a full vector.
+    assert engine.allclose(result.to_dense(), expected, rtol=2e-7, atol=0)
 
 
 def dense_of(x: Any) -> Any:
