@@ -51,7 +51,7 @@ KNOWN = {
         "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$", r"\.set_\(\)|\.resize_\(",
     ),
     "PyTorch copies the gradient of a leaf that is itself the root into the leaf's sizes, which out= has changed": (
-        "grad shape", r"^\w+: (\(.*\)), not (\(.*\)) \(of a tensor of shape \2\)$", r"^(\w+)\.backward\(\1\)$",
+        "grad shape", r"^\w+: (\(.*\)), not (\(.*\)) \(of a tensor of shape \2\)$", r"^\w+\.backward\(",
     ),
     "PyTorch's .grad of a direction is a tensor without memory, to which it cannot add": (
         "does not raise|error class", r"not RuntimeError \(ZeroTensors are immutable", "",
@@ -61,6 +61,10 @@ KNOWN = {
     ),
     "PyTorch passes what a hook returned to the next one, before it rejects it": (
         "error class", r"^RuntimeError \(Tensor post accumulate grad hooks should return None\.\), not ", r"backward\(",
+    ),
+    "PyTorch saves no factor of a product without elements, which may be written then": (
+        "raises", r"modified by an inplace operation: \[torch\.\w+Tensor \[(\d+, )*0\b.*, not None \(\)$",
+        r"backward\(",
     ),
     "PyTorch's kron cannot view its own product of transposed matrices": (
         "does not raise", r"RuntimeError \(view size is not compatible", r"\.kron\(",
