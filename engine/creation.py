@@ -263,8 +263,9 @@ def finish(
             ops.fill__Scalar(out, value)
         else:
             ops.alias_copy_out(result, out=out)
-        # A view that was written under no_grad has no readable history, and so is neither leaf nor result.
-        if (requires_grad or out._base is None) and out.is_leaf:
+        # The history of a view that was written under no_grad cannot be read: is_leaf would raise.
+        recorded = out._base is not None and out._base.requires_grad
+        if (requires_grad or not recorded) and out.is_leaf:
             return out.requires_grad_(requires_grad)
         return out
     return result.requires_grad_(requires_grad) if requires_grad else result

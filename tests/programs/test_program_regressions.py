@@ -1387,6 +1387,14 @@ def test_a_factory_writes_a_view_whose_history_cannot_be_read(factory: str) -> N
     assert x.numel() == 3
 
 
+def test_a_factory_makes_a_leaf_that_it_writes_require_no_grad() -> None:
+    for x in (engine.ones(4), engine.ones(4).view(4)):
+        x.requires_grad_()
+        with engine.no_grad():
+            engine.arange(4, out=x)
+        assert not x.requires_grad
+
+
 def test_an_assignment_of_another_shape_to_elements_that_share_memory_is_refused() -> None:
     v = engine.ones(1, 3).expand(2, 1, 3).narrow(-1, 0, 1)
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
