@@ -1430,3 +1430,18 @@ def test_the_gradient_of_an_extreme_that_is_no_longer_there_is_zero() -> None:
     y.max().backward(engine.tensor(engine.inf))
     assert y.grad is not None
     assert y.grad.tolist() == [0, engine.inf]
+
+
+@pytest.mark.parametrize("batch", [(2,), (5, 4)])
+def test_a_matrix_that_requires_grad_is_multiplied_once(batch: tuple[int, ...]) -> None:
+    y = engine.ones(*batch, 3, 2)
+    row = engine.ones(1, 3, requires_grad=True) @ y
+    assert row.grad_fn is not None
+    assert row.grad_fn.name() == "TransposeBackward0"
+    rows = engine.ones(2, 3, requires_grad=True) @ y
+    assert rows.grad_fn is not None
+    assert rows.grad_fn.name() == "CloneBackward0"
+    assert rows.is_contiguous()
+    constant = engine.ones(2, 3) @ y.requires_grad_()
+    assert constant.grad_fn is not None
+    assert constant.grad_fn.name() == "UnsafeViewBackward0"

@@ -1,5 +1,6 @@
 // matmul when gradients are required: composed of operators that have gradients; and _unsafe_view.
 #include "generated/kernels/linalg.h"
+#include "generated/ops/copy.h"
 #include "generated/ops/linalg.h"
 #include "generated/ops/view.h"
 #include "ops/copy/any_device.h"
@@ -8,6 +9,39 @@
 namespace uh::kernels {
 
 Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other);
+
+namespace {
+
+// Returns whether the leading dimensions of the larger operand become rows of one matrix, as in
+// PyTorch: always if the smaller one requires grad, whose gradient is then one product; otherwise
+// if the rows need no copy.
+bool folds(const Tensor& self, const Tensor& other) {
+  const bool self_is_larger = self.ndim() >= other.ndim();
+  const Tensor& smaller = self_is_larger ? other : self;
+  const Tensor larger = self_is_larger ? self : ops::transpose(other, -2, -1);
+  if (larger.ndim() < 3 || smaller.ndim() > 2) return false;
+  if (smaller.impl()->requires_grad()) return true;
+  if (self.ndim() == 2) return false;  // the product would have to be transposed
+  if (larger.numel() == 0) return true;
+  for (int64_t d = 0; d + 2 < larger.ndim(); ++d)
+    if (larger.stride(d) != larger.stride(d + 1) * larger.size(d + 1)) return false;
+  return true;
+}
+
+Tensor folded_product(const Tensor& self, const Tensor& other) {
+  const bool turned = other.ndim() > self.ndim();
+  const Tensor t1 = turned ? ops::transpose(other, -2, -1) : self;
+  const Tensor t2 = !turned ? other : self.ndim() == 2 ? ops::t(self) : self;
+  const int64_t columns = t1.size(t1.ndim() - 1);
+  Dims shape(IntSpan(t1.sizes()).first(t1.sizes().size() - 1));
+  const Tensor rows = ops::reshape(t1, Dims{numel_of(shape), columns});
+  if (t2.ndim() == 1) return ops::_unsafe_view(ops::mv(rows, t2), shape);
+  shape.push_back(t2.size(1));
+  const Tensor product = ops::_unsafe_view(ops::mm(rows, t2), shape);
+  return turned ? ops::contiguous(ops::transpose(product, -2, -1)) : product;
+}
+
+}  // namespace
 
 Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
   const int64_t da = self.ndim(), db = other.ndim();
@@ -21,15 +55,7 @@ Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
     ops::squeeze_(row, Dims{0});
     return row;
   }
-  if (da >= 3 && db <= 2) {  // one product of matrices: all leading dimensions become rows
-    Dims rows{-1, self.size(da - 1)};
-    if (self.numel() == 0) rows[0] = numel_of(IntSpan(self.sizes()).first(self.sizes().size() - 1));
-    Dims shape(IntSpan(self.sizes()).first(self.sizes().size() - 1));
-    const Tensor folded = ops::reshape(self, rows);
-    if (db == 1) return ops::_unsafe_view(ops::mv(folded, other), shape);
-    shape.push_back(other.size(1));
-    return ops::_unsafe_view(ops::mm(folded, other), shape);
-  }
+  if (folds(self, other)) return folded_product(self, other);
   const Tensor a = da == 1 ? ops::unsqueeze(self, 0) : self;
   const Tensor b = db == 1 ? ops::unsqueeze(other, -1) : other;
   const auto batch_of = [](const Tensor& t) {
