@@ -135,7 +135,11 @@ KNOWN = {
         "_version", r"^\w+: (\d+), not (?!\1 )\d+ \(no elements\)$", r"backward\(",
     ),
     "PyTorch's .grad is the caller's gradient, which a hook of the leaf has written": (
-        "grad_fn", r"not AsStridedBackward0 \(after RuntimeError: Tensor post accumulate grad hooks", r"backward\(",
+        "grad_fn|_version", r"not (AsStridedBackward0|1) \(after RuntimeError: Tensor post accumulate grad hooks",
+        r"backward\(",
+    ),
+    "PyTorch's .grad without elements keeps the memory of the number that it was expanded from": (
+        "grad nbytes", r"^\w+: 0, not \d+ \(no elements\)$", r"backward\(",
     ),
     "PyTorch's product of a vector and a matrix writes out= twice: the second write removes a dimension": (
         "_version", r"^\w+: 1, not 2$", r"lib\.matmul\(.*out=",

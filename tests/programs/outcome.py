@@ -237,7 +237,7 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
                 if fact == "_version" and is_grad(name, before) and not is_grad(name, step.tensors):
                     after += " (no longer .grad)"
                 if (
-                    fact.endswith(("stride", "requires_grad")) or fact == "_version"
+                    fact.endswith(("stride", "requires_grad", "nbytes")) or fact == "_version"
                 ) and has_no_elements(ours, fact):
                     after += " (no elements)"
                 elif fact.endswith("stride") and only_where_one(ours, other.tensors[name], fact):
