@@ -64,6 +64,8 @@ OPTIONS = {
 }
 # Methods that accept a NumPy array; NumPy computes the others, and calls `Tensor.__array_wrap__`.
 OF_ARRAYS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__rtruediv__", "__rdiv__"}
+# The message for a `self` that is not a tensor, as an expression of the generated code.
+NO_TENSOR = """f"{}: argument 'self' must be Tensor, got {{type(self).__name__}}\""""
 RAISING = {"__rdiv__", "__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__"}
 UNARY_OPERATORS = {
     "__neg__": "neg",
@@ -115,12 +117,16 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
             lines.append("    if not isinstance(self, Tensor): return NotImplemented")
         lines += [
             "    kind = other.__class__",
-            f"    if kind is Tensor: r = _uh_{op.cpp_name}_tt(self._h, other._h)",
-            f"    elif kind is float: r = _uh_{op.cpp_name}_td(self._h, other)",
-            f"    elif kind is int and -_SMALL < other < _SMALL: r = _uh_{op.cpp_name}_ti(self._h, other)",
-            "    else:",
-            *(f"    {line}" for line in _converted(name)),
-            f"        return {op.cpp_name}(self, other)",
+            "    try:",  # which costs nothing, where a check of self would cost a tenth of the call
+            f"        if kind is Tensor: r = _uh_{op.cpp_name}_tt(self._h, other._h)",
+            f"        elif kind is float: r = _uh_{op.cpp_name}_td(self._h, other)",
+            f"        elif kind is int and -_SMALL < other < _SMALL: r = _uh_{op.cpp_name}_ti(self._h, other)",
+            "        else:",
+            *(f"        {line}" for line in _converted(name)),
+            f"            return {op.cpp_name}(self, other)",
+            "    except AttributeError:",
+            "        if isinstance(self, Tensor): raise",
+            f"        raise TypeError({NO_TENSOR.format(name)}) from None",
             "    if not r: raise_last()",
             "    return wrap(r)\n\n",
         ]
@@ -128,9 +134,12 @@ def _binary_method(name: str, op: Operator, swapped: bool) -> str:
     if (
         swapped
     ):  # called by name with a number for self: PyTorch's C slots and its Python ones differ
-        error = f"{name}: argument 'self' must be Tensor, got {{type(self).__name__}}"
         kind = "AttributeError" if name == "__rdiv__" else "TypeError"
-        refusal = f'raise {kind}(f"{error}")' if name in RAISING else "return NotImplemented"
+        refusal = (
+            f"raise {kind}({NO_TENSOR.format(name)})"
+            if name in RAISING
+            else "return NotImplemented"
+        )
         lines.append(f"    if not isinstance(self, Tensor): {refusal}")
     # As PyTorch divides by a tensor: the rounding, and what is saved for the gradient, are those of both steps.
     inverse = swapped and op.name == "div"

@@ -999,3 +999,9 @@ def test_classes_of_errors_of_wrong_arguments(
     with pytest.raises(error) as raised:
         call(engine.ones(2, 2))
     assert raised.type is error
+
+
+@pytest.mark.parametrize("name", ["__mul__", "__rmul__", "__add__", "__sub__", "__truediv__"])
+def test_a_special_method_of_a_number_is_a_type_error(name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name}: argument 'self' must be Tensor, got int"):
+        getattr(engine.Tensor, name)(2, engine.ones(2))
