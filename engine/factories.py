@@ -16,8 +16,8 @@ from engine.overloads import Number, function, method
 from engine.tensor import Tensor
 
 
-def factory_of(operator: str, name: str, doc: str) -> Any:
-    """Create a function that calls an operator and accepts layout, pin_memory and requires_grad."""
+def factory_of(name: str, doc: str) -> Any:
+    """Create a function that calls the operator of that name and accepts layout, pin_memory and requires_grad."""
 
     def factory(
         *args: Any,
@@ -28,7 +28,7 @@ def factory_of(operator: str, name: str, doc: str) -> Any:
         pin_memory: bool = False,
         **named: Any,
     ) -> Tensor:
-        result = getattr(ops, operator)(*args, **named, dtype=dtype, device=device)
+        result = getattr(ops, name)(*args, **named, dtype=dtype, device=device)
         return finish(result, None, requires_grad)
 
     factory.__name__ = factory.__qualname__ = name
@@ -38,7 +38,7 @@ def factory_of(operator: str, name: str, doc: str) -> Any:
 
 def _factory(name: str, doc: str) -> Any:
     """Create `engine.<name>`."""
-    return function(factory_of(name, name, doc))
+    return function(factory_of(name, doc))
 
 
 _WINDOW = "of window_length elements; one period without its end unless `periodic` is False."

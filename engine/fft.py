@@ -16,11 +16,9 @@ else:
     __getattr__, __dir__ = _space("fft", globals())
     fftfreq = _factory_of(
         "fft_fftfreq",
-        "fft_fftfreq",
         "The n frequencies of `fft`: k / (n d), the second half negative; d is the spacing (1.0).",
     )
     rfftfreq = _factory_of(
-        "fft_rfftfreq",
         "fft_rfftfreq",
         "The n / 2 + 1 frequencies of `rfft`: k / (n d); d is the spacing of the samples (1.0).",
     )

@@ -18,11 +18,12 @@ namespace {
 bool folds(const Tensor& self, const Tensor& other) {
   const bool self_is_larger = self.ndim() >= other.ndim();
   const Tensor& smaller = self_is_larger ? other : self;
-  const Tensor larger = self_is_larger ? self : ops::transpose(other, -2, -1);
-  if (larger.ndim() < 3 || smaller.ndim() > 2) return false;
+  const Tensor& batch = self_is_larger ? self : other;
+  if (batch.ndim() < 3 || smaller.ndim() > 2) return false;
   if (smaller.impl()->requires_grad()) return true;
   if (self.ndim() == 2) return false;  // the product would have to be transposed
-  if (larger.numel() == 0) return true;
+  if (batch.numel() == 0) return true;
+  const Tensor larger = self_is_larger ? self : ops::transpose(other, -2, -1);
   for (int64_t d = 0; d + 2 < larger.ndim(); ++d)
     if (larger.stride(d) != larger.stride(d + 1) * larger.size(d + 1)) return false;
   return true;
