@@ -3,17 +3,35 @@
 An expression (expression.py) is compiled as a C++ lambda over the compute type `T` of its operands;
 the loops themselves (contiguous, broadcast scalar, tiled) are in csrc/backend/cpu/loops.h. 16-bit
 floats run the loop of floats (csrc/backend/cpu/widened.h) unless the entry says `widened: false`, or
-`bits16`, an expression of their bits.
+`bits16`, an expression of their bits. Before that, short expressions run in blocks that stay in registers
+(csrc/backend/cpu/blocks.h), where their operands allow it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 import expression_cpp
 import helpers
-from expression import HasParameter, Helper, Node, Operand, Parameter, Scope, Type, parse, walk
+from expression import (
+    Binary,
+    Call,
+    Compare,
+    Convert,
+    HasParameter,
+    Helper,
+    Node,
+    Operand,
+    Parameter,
+    Scope,
+    Select,
+    Type,
+    Unary,
+    parse,
+    walk,
+)
 from model import Argument, DeclarationError, Operator
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/pointwise.py. Do not edit.\n"
@@ -53,6 +71,7 @@ PARAMETERS = {
     "bool": Type.BOOL,
 }
 RESULT_BOOL = {"compare", "logical"}
+MAX_SHORT = 12  # operations of an expression that 16-bit floats compute in registers
 SMALL_FLOATS = {"Half", "BFloat16"}
 
 
@@ -159,6 +178,29 @@ def _bits(op: Operator, operand: str) -> str:
     return expression_cpp.cpp(node, "int")
 
 
+def is_short(node: Node) -> bool:
+    """Return True for a few operations, each of which is an instruction or two."""
+    steps = list(_steps(node))
+    return None not in steps and len(steps) <= MAX_SHORT
+
+
+def _steps(node: Node) -> Iterator[Node | None]:
+    """The operations of an expression of floats, with those of helpers; None for one without an instruction."""
+    for part in walk(node):
+        if isinstance(part, Call):
+            body = part.helper.float_body or part.helper.body
+            if part.helper.native or part.helper.native_float:
+                yield part
+            elif body is None:
+                yield None
+            else:
+                for _, bound in body.bindings:
+                    yield from _steps(bound)
+                yield from _steps(body.result)
+        elif isinstance(part, (Unary, Binary, Compare, Select, Convert)):
+            yield part
+
+
 def _loop(op: Operator, ctype: str, category: str) -> str:
     node = parsed(op, category)
     assert op.pointwise
@@ -196,10 +238,20 @@ def _loop(op: Operator, ctype: str, category: str) -> str:
                 f"{op.family}.yaml:{op.line}: {op.full_name}: the expression depends on the stored "
                 "type: say `widened: false`"
             )
-        numbers = f"q.rounded<{ctype}>()" if op.pointwise.rounded else "q"
+        body = ""
+        if op.pointwise.rounded:
+            head = head.replace("Params& q", "Params& exact")
+            body = f"  const Params q = exact.rounded<{ctype}>();\n"
+        if out == ctype and promotion != "where" and is_short(node):
+            body += (
+                f"  using T [[maybe_unused]] = float;\n{''.join(setup)}"
+                f"  if (in_blocks<{ctype}>(data, strides, n, q, "
+                f"[=]({', '.join(f'float {n}' for n in names)}) __attribute__((always_inline)) {{ "
+                f"{' '.join(unused)} return {expression}; }})) return;\n"
+            )
         return (
-            f"{head}  widened<{ctype}, {out}, {len(names)}>"
-            f"({op.cpp_name}_float, data, strides, n, {numbers});\n}}\n"
+            f"{head}{body}  widened<{ctype}, {out}, {len(names)}>"
+            f"({op.cpp_name}_float, data, strides, n, q);\n}}\n"
         )
     return (
         f"{head}"
@@ -218,7 +270,7 @@ def chunks(ops: list[Operator]) -> list[list[Operator]]:
 
 
 # What expressions may use.
-LOOP_HEADERS = ("functions", "loops", "pointwise", "special", "special_loops", "widened")
+LOOP_HEADERS = ("blocks", "functions", "loops", "pointwise", "special", "special_loops", "widened")
 
 
 def chunk_cpp(table: list[Operator]) -> str:
