@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tests import opencl_driver, recordings  # noqa: E402
+from tests import opencl_driver, recordings, sampling  # noqa: E402
 
 opencl_driver.prepare()
 
@@ -38,6 +38,14 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.mkdtemp(prefix="underhood-recordings-")
         os.environ[recordings.VARIABLE] = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how to repeat the samples of a run that failed."""
+    if terminalreporter.stats.keys() & {"failed", "error"}:
+        terminalreporter.write_line(
+            f"the samples of this run: {sampling.SEED_VARIABLE}={sampling.SEED}"
+        )
 
 
 def pytest_collection_finish() -> None:

@@ -13,9 +13,10 @@ import string
 import tempfile
 import textwrap
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from engine.inspect.models import VIEWS
 from lessons._runner import grading
@@ -77,8 +78,11 @@ def uncovered(known: dict[str, str], lessons: list[Lesson]) -> str:
     return "\n".join(lines)
 
 
-def check_lesson(lesson: Lesson) -> list[str]:
-    """Return descriptions of all problems of one lesson."""
+def check_lesson(lesson: Lesson, choose: Callable[[list[Any]], list[Any]] = list) -> list[str]:
+    """Return descriptions of all problems of one lesson.
+
+    `choose` gets the numbered right answers of an exercise, then its wrong ones, and returns those to try.
+    """
     with tempfile.TemporaryDirectory(prefix="underhood-check-") as folder:
         runner = Runner(lesson, folder=Path(folder))
         problems = list(check_files(lesson.folder))
@@ -88,7 +92,9 @@ def check_lesson(lesson: Lesson) -> list[str]:
         runs: dict[str, RunResult] = {}
         for i, step in enumerate(lesson.steps):
             label = f"step {i + 1} ({step.title!r})"
-            problems += [f"{label}: {problem}" for problem in check_step(runner, i, step, runs)]
+            problems += [
+                f"{label}: {problem}" for problem in check_step(runner, i, step, runs, choose)
+            ]
         return problems
 
 
@@ -99,7 +105,13 @@ def check_files(folder: Path) -> Iterator[str]:
             yield f"{path.name} is a stray file: a lesson has {', '.join(FILES)}"
 
 
-def check_step(runner: Runner, i: int, step: Step, runs: dict[str, RunResult]) -> Iterator[str]:
+def check_step(
+    runner: Runner,
+    i: int,
+    step: Step,
+    runs: dict[str, RunResult],
+    choose: Callable[[list[Any]], list[Any]],
+) -> Iterator[str]:
     """Yield the problems of one step of any kind. `runs` are the recorded runs so far, by their code."""
     if not step.text:
         yield "has no text"
@@ -118,7 +130,7 @@ def check_step(runner: Runner, i: int, step: Step, runs: dict[str, RunResult]) -
     elif step.kind == "predict":
         yield from check_predict(runner, step)
     elif step.kind == "exercise":
-        yield from check_exercise(runner, i, step)
+        yield from check_exercise(runner, step, choose)
 
 
 def strings_of(step: Step) -> list[str]:
@@ -178,7 +190,9 @@ def check_predict(runner: Runner, step: Step) -> Iterator[str]:
             yield f"its wrong answer {answer['text']} is right ({message!r})"
 
 
-def check_exercise(runner: Runner, i: int, step: Step) -> Iterator[str]:
+def check_exercise(
+    runner: Runner, step: Step, choose: Callable[[list[Any]], list[Any]]
+) -> Iterator[str]:
     """Starter, solution, other right answers, wrong answers, hints."""
     exercise = step.exercise
     assert exercise is not None
@@ -200,10 +214,10 @@ def check_exercise(runner: Runner, i: int, step: Step) -> Iterator[str]:
     for number, goal in enumerate(exercise.goals, 1):
         if not any(field for _, field, _, _ in string.Formatter().parse(goal.message)):
             yield f"goal {number} says nothing of what came: {goal.message!r}"
-    for number, code in enumerate(exercise.accepts, 1):
+    for number, code in choose(list(enumerate(exercise.accepts, 1))):
         if message := judge(runner, step, code):
             yield f"right answer {number} is refused: {message}"
-    for number, rejected in enumerate(exercise.rejects, 1):
+    for number, rejected in choose(list(enumerate(exercise.rejects, 1))):
         message = judge(runner, step, rejected.code)
         if not message:
             yield f"wrong answer {number} passes"

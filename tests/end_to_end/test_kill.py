@@ -18,6 +18,7 @@ import pytest
 from engine.inspect.events import NUMBER
 from engine.inspect.history import History
 from engine.inspect.trace import TraceReader
+from tests.sampling import seeds
 
 _RECORD = (
     "import sys; from engine.inspect.recorder import record_program; "
@@ -65,8 +66,8 @@ while True:
 }
 POINTS = [
     (name, seed)
-    for name, count in (("operators", 8), ("python", 6), ("numpy", 6))
-    for seed in range(count)
+    for name, count in (("operators", 4), ("python", 3), ("numpy", 3))
+    for seed in seeds(count, name)
 ]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.inspect.recorder import TOO_LONG
-from tests import gallery
+from tests import gallery, sampling
 from tests.end_to_end.probe import instrumented
 from tests.end_to_end.programs import random_program
 
@@ -48,13 +48,13 @@ def assert_recording_changes_nothing(program: str, folder: Path) -> None:
     assert not difference, "\n".join(difference[:40])
 
 
-@pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", sampling.sampled(GALLERY, 8), ids=lambda path: path.stem)
 def test_the_gallery_counts_the_same_when_it_is_recorded(script: Path, tmp_path: Path) -> None:
     for data in gallery.FOLDER.glob("*.csv"):
         shutil.copy(data, tmp_path)
     assert_recording_changes_nothing(script.read_text(), tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", sampling.seeds(6, "observer"))
 def test_a_random_program_counts_the_same_when_it_is_recorded(seed: int, tmp_path: Path) -> None:
     assert_recording_changes_nothing(random_program(seed), tmp_path)

@@ -26,6 +26,7 @@ from engine.inspect.writer import packed
 from tests.inspect.hostile import COMPILED, PLAIN, record
 from tests.inspect.selections import select
 from tests.inspect.trace_builder import unpacked
+from tests.sampling import sampled, seeds
 
 PROGRAMS = {"plain": PLAIN, "compiled": COMPILED}
 MAX_SECONDS = 60.0  # for one file; a hang would be far more
@@ -69,7 +70,7 @@ def test_the_whole_trace_is_read(recorded: bytes, tmp_path: Path) -> None:
 
 
 def cuts(data: bytes) -> Iterator[bytes]:
-    for part in range(1, 40):
+    for part in sampled(range(1, 40), 13):
         yield data[: len(data) * part // 40]
 
 
@@ -82,8 +83,8 @@ def test_cut_anywhere(recorded: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bits", [1, 8, 64, 1000])
 def test_flipped_bits(recorded: bytes, tmp_path: Path, bits: int) -> None:
-    chooser = random.Random(bits)
-    for number in range(25):
+    for number, seed in enumerate(seeds(8, f"bits {bits}")):
+        chooser = random.Random(seed)
         data = bytearray(recorded)
         for _ in range(bits):
             data[chooser.randrange(len(data))] ^= 1 << chooser.randrange(8)
@@ -93,9 +94,9 @@ def test_flipped_bits(recorded: bytes, tmp_path: Path, bits: int) -> None:
 
 
 def test_pages_swapped_doubled_and_zeroed(recorded: bytes, tmp_path: Path) -> None:
-    chooser = random.Random(3)
     pages = [recorded[at : at + 4096] for at in range(0, len(recorded), 4096)]
-    for number in range(25):
+    for number, seed in enumerate(seeds(8, "pages")):
+        chooser = random.Random(seed)
         changed = list(pages)
         for _ in range(chooser.randint(1, 3)):
             at, other = chooser.randrange(len(pages)), chooser.randrange(len(pages))
@@ -153,7 +154,7 @@ def lie_in_json(records: np.ndarray, blobs: bytes, chooser: random.Random) -> by
 
 
 @pytest.mark.parametrize("in_json", [False, True])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(7, "lies"))
 def test_records_that_lie(recorded: bytes, tmp_path: Path, seed: int, in_json: bool) -> None:
     """Impossible sizes, ids, holders and positions, and broken graphs, are shown as they were recorded or
     as missing, and never crash."""

@@ -9,7 +9,8 @@
     ... --classes 40    the number of classes of difference that are reduced and printed, at most
 
 Prints the number of programs, of differences, and for each class the first program, reduced to the smallest that
-still differs. Exit status: 0 if there is no difference. A process that dies is a difference, too.
+still differs. Exit status: 0 if there is no difference. A process that dies is a difference, too. Ctrl-C ends the
+search and prints what it has found so far.
 """
 
 from __future__ import annotations
@@ -310,7 +311,10 @@ def main() -> int:
         return 0
     begin = time.monotonic()
     search = Search(options.mode, options.seed, options.count, options.jobs)
-    search.run()
+    try:
+        search.run()
+    except KeyboardInterrupt:
+        print(f"interrupted after {search.programs} of {options.count} programs", file=sys.stderr)
     if options.json:
         with open(options.json, "w") as file:
             json.dump([vars(element) for element in search.findings], file, indent=1)
