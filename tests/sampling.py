@@ -26,8 +26,8 @@ def sampled(cases: Sequence[T], count: int, name: str = "") -> list[T]:
     """
     if ALL or len(cases) <= count:
         return list(cases)
-    chosen = random.Random(f"{SEED} {name}").sample(range(len(cases) - 1), count - 1)
-    return [cases[i] for i in [*sorted(chosen), len(cases) - 1]]
+    indices = random.Random(f"{SEED} {name}").sample(range(len(cases) - 1), count - 1)
+    return [cases[i] for i in [*sorted(indices), len(cases) - 1]]
 
 
 def seeds(count: int, name: str = "") -> list[int]:

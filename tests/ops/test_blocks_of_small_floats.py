@@ -1,4 +1,4 @@
-"""Short expressions of 16-bit floats are computed in blocks of 16: rests, numbers and every bit pattern."""
+"""Short expressions of 16-bit floats are computed in blocks of 16: tails, numbers and every bit pattern."""
 
 from __future__ import annotations
 

@@ -115,10 +115,10 @@ void run_blocks(char* const* d, const float* numbers, int64_t n, F f, std::index
   for (; first + kBlockElements <= n; first += kBlockElements)
     block(out + first, (in[I] + first)...);
   if (first == n) return;
-  Small rest[sizeof...(I) + 1][kBlockElements] = {};
-  ((kIsNumber ? void() : void(std::copy(in[I] + first, in[I] + n, rest[I + 1]))), ...);
-  block(rest[0], static_cast<const Small*>(rest[I + 1])...);
-  std::copy_n(rest[0], n - first, out + first);
+  Small tail[sizeof...(I) + 1][kBlockElements] = {};
+  ((kIsNumber ? void() : void(std::copy(in[I] + first, in[I] + n, tail[I + 1]))), ...);
+  block(tail[0], static_cast<const Small*>(tail[I + 1])...);
+  std::copy_n(tail[0], n - first, out + first);
 }
 
 // Computes `f` of 1 to 3 operands of type Small in blocks. Returns false, and computes nothing,

@@ -52,6 +52,8 @@ struct MaxPool {
   const T lowest;
   const PoolLoops<T>& loops = pool_loops_of<T>();
   std::vector<Inside> inside = {};
+  // Of each window along z and y. Their divisions would take longer than the maximum of a short row.
+  std::vector<Span> spans_z = {}, spans_y = {};
 
   MaxPool(const Windows& windows, DType result) : w(windows), lowest(lowest_value<T>(result)) {
     // A kernel may be much longer than the input: skip the elements that are outside in all
@@ -61,13 +63,15 @@ struct MaxPool {
     const int64_t first = before > 0 ? (before + x.dilation - 1) / x.dilation : 0;
     const int64_t last = std::min(x.kernel, (x.in + x.padding - 1) / x.dilation + 1);
     for (int64_t k = first; k < last; ++k) inside.emplace_back(x, k);
+    for (int64_t o = 0; o < w.axes[0].out; ++o) spans_z.emplace_back(w.axes[0], o);
+    for (int64_t o = 0; o < w.axes[1].out; ++o) spans_y.emplace_back(w.axes[1], o);
   }
 
   // Calls row(z, y, index of the row in the plane) for each input row of output row (oz, oy).
   template <class F>
   void rows(int64_t oz, int64_t oy, const F& row) const {
     const Window &az = w.axes[0], &ay = w.axes[1];
-    const Span z(az, oz), y(ay, oy);
+    const Span &z = spans_z[static_cast<size_t>(oz)], &y = spans_y[static_cast<size_t>(oy)];
     for (int64_t kz = z.first; kz < z.last; ++kz) {
       const int64_t iz = oz * az.stride - az.padding + kz * az.dilation;
       for (int64_t ky = y.first; ky < y.last; ++ky)
@@ -78,22 +82,24 @@ struct MaxPool {
   // Takes the maximum of whole rows first, then along the remaining row.
   void values(T* out, const T* plane, T* column) const {
     const Window& ax = w.axes[2];
-    for (int64_t o = 0; o < w.axes[0].out * w.axes[1].out; ++o, out += ax.out) {
-      const T* folded = nullptr;
-      bool own = false;  // `column` holds the maximum so far
-      rows(o / w.axes[1].out, o % w.axes[1].out, [&](int64_t row) {
-        const T* in = plane + row * ax.in;
-        if (!folded) {
-          folded = in;
-          return;
-        }
-        if (!own) std::copy_n(folded, ax.in, column);
-        own = true;
-        folded = column;
-        loops.max_row(column, in, ax.in);
-      });
-      std::fill_n(out, ax.out, lowest);
-      if (folded) along(out, folded);
+    for (int64_t oz = 0; oz < w.axes[0].out; ++oz) {
+      for (int64_t oy = 0; oy < w.axes[1].out; ++oy, out += ax.out) {
+        const T* folded = nullptr;
+        bool own = false;  // `column` holds the maximum so far
+        rows(oz, oy, [&](int64_t row) {
+          const T* in = plane + row * ax.in;
+          if (!folded) {
+            folded = in;
+            return;
+          }
+          if (!own) std::copy_n(folded, ax.in, column);
+          own = true;
+          folded = column;
+          loops.max_row(column, in, ax.in);
+        });
+        std::fill_n(out, ax.out, lowest);
+        if (folded) along(out, folded);
+      }
     }
   }
 
