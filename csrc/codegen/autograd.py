@@ -368,6 +368,17 @@ def composite_inplace_kernel(op: Operator) -> str:
     )
 
 
+def decomposing_kernel(op: Operator) -> str:
+    """Views have the key Autograd too: without an operand that requires grad, they run the operator itself."""
+    names = ", ".join(a.name for a in op.arguments)
+    needed = " || ".join(f"requires_grad({a.name})" for a in op.arguments if holds_tensors(a))
+    return (
+        f"{op.cpp_result} {op.cpp_name}_autograd(KeySet keys, {op.cpp_parameters}) {{\n"
+        f"  if (!({needed})) return ops::{op.cpp_name}_op.redispatch(keys.below(Key::kAutograd), {names});\n"
+        f"  return kernels::{op.decompose}(keys, {names});\n}}\n"
+    )
+
+
 def node_class_of(op: Operator) -> str:
     """In-place forms share the Node of the functional form."""
     return f"{op.base}_Node" if op.form == "inplace" and op.base else class_name(op)
@@ -405,9 +416,12 @@ def family_cpp(ops: list[Operator], by_name: dict[str, str], formulas: bool) -> 
         if op.decompose and op.form == "functional":
             call = f"{op.cpp_result} {op.decompose}(KeySet, {op.cpp_parameters});"
             lines.insert(top, f"namespace uh::kernels {{ {call} }}\n")
+            kernel = f"kernels::{op.decompose}"
+            if not op.written:
+                lines.append(decomposing_kernel(op))
+                kernel = f"{op.cpp_name}_autograd"
             registrations.append(
-                f"  ops::{op.cpp_name}_op.set_kernel(Key::kAutograd, kernels::{op.decompose}, "
-                f'"{op.decompose}");'
+                f'  ops::{op.cpp_name}_op.set_kernel(Key::kAutograd, {kernel}, "{op.decompose}");'
             )
         if copies_composite(op):
             lines.append(composite_inplace_kernel(op))
