@@ -369,7 +369,10 @@ def composite_inplace_kernel(op: Operator) -> str:
 
 
 def decomposing_kernel(op: Operator) -> str:
-    """Views have the key Autograd too: without an operand that requires grad, they run the operator itself."""
+    """Return the Autograd kernel of an operator that calls others where an operand requires grad.
+
+    Views have the key Autograd even if they do not require grad: they run the operator itself.
+    """
     names = ", ".join(a.name for a in op.arguments)
     needed = " || ".join(f"requires_grad({a.name})" for a in op.arguments if holds_tensors(a))
     return (
