@@ -10,7 +10,7 @@
 
 Prints the number of programs, of differences, and for each class the first program, reduced to the smallest that
 still differs. Exit status: 0 if there is no difference. A process that dies is a difference, too. Ctrl-C ends the
-search and prints what it has found so far.
+search and prints its results so far.
 """
 
 from __future__ import annotations

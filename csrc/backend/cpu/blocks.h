@@ -43,8 +43,8 @@ inline constexpr __mmask16 kWholeBlock = 0xffff;  // g++ 12 warns of conversions
 [[gnu::always_inline]] inline void store_block(BFloat16* to, const float* from) {
   const __m512 x = _mm512_load_ps(from);
   const __m512i bits = _mm512_castps_si512(x);
-  const __m512i odd = _mm512_and_si512(_mm512_maskz_srli_epi32(kWholeBlock, bits, 16),  //
-                                       _mm512_set1_epi32(1));
+  const __m512i upper = _mm512_maskz_srli_epi32(kWholeBlock, bits, 16);
+  const __m512i odd = _mm512_and_si512(upper, _mm512_set1_epi32(1));
   const __m512i sum = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
   const __m512i rounded = _mm512_mask_mov_epi32(_mm512_maskz_srli_epi32(kWholeBlock, sum, 16),
                                                 _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q),

@@ -1,8 +1,8 @@
 // Loops of 16-bit floats: the float loop over tiles of widened elements.
 //
-// An expression on 16-bit floats is computed in float and rounded once, at the store. Compiled for
-// each type, it became long code that the compiler did not vectorise; a conversion takes two
-// instructions per register, and the float loop already exists.
+// An expression on 16-bit floats is computed in float and rounded once, at the store. A long one,
+// compiled for each type, became code that the compiler did not vectorise, and the float loop
+// already exists. A short one runs here only where its operands do not fit blocks.h.
 #pragma once
 
 #include "backend/cpu/loops.h"

@@ -52,7 +52,7 @@ struct MaxPool {
   const T lowest;
   const PoolLoops<T>& loops = pool_loops_of<T>();
   std::vector<Inside> inside = {};
-  // Of each window along z and y. Their divisions would take longer than the maximum of a short row.
+  // Computed once: the divisions of a window's spans take longer than the maximum of a short row.
   std::vector<Span> spans_z = {}, spans_y = {};
 
   MaxPool(const Windows& windows, DType result) : w(windows), lowest(lowest_value<T>(result)) {
