@@ -22,6 +22,13 @@ def type_word(value: object) -> str:
     return name
 
 
+def rejected_word(type_: SchemaType, value: object) -> str:
+    """Return the type of a value that a schema's type rejects, as messages name it."""
+    if isinstance(value, Tensor) and value.requires_grad and type_.base in ("float", "Scalar"):
+        return "a Tensor that requires grad, whose gradient would be lost: pass x.item()"
+    return type_word(value)
+
+
 _PYTHON_WORDS = {
     "Tensor": "Tensor",
     "Scalar": "number",
@@ -71,7 +78,9 @@ def accepts(type_: SchemaType, value: object) -> bool:
         return hasattr(value, "__index__") and not isinstance(value, bool)
     if kind in ("float", "Scalar"):
         number = numbers.Complex if kind == "Scalar" else numbers.Real  # NumPy's, too
-        return isinstance(value, number) or (isinstance(value, Tensor) and value.dim() == 0)
+        if isinstance(value, Tensor):  # the gradient of one that requires grad would be lost
+            return value.dim() == 0 and not value.requires_grad
+        return isinstance(value, number)
     return isinstance(value, _CLASSES.get(kind, object))
 
 
@@ -93,7 +102,7 @@ def argument_error(name: str, operator: str, args: Sequence[object]) -> Exceptio
         expected = wanted_word(argument.type) + (" or number" if number else "")
         return TypeError(
             f"{name}: argument {argument.name!r} (position {position + 1}) must be {expected}, "
-            f"got {type_word(value)}"
+            f"got {rejected_word(argument.type, value)}"
         )
     types = ", ".join(type_word(value) for value in args)
     if isinstance(cause, OverflowError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine._native import ffi, lib
-from engine.arguments import INTEGER, SCALAR, accepts, type_word, wanted_word
+from engine.arguments import INTEGER, SCALAR, accepts, rejected_word, wanted_word
 from engine.dtypes import DTYPES, as_device, as_dtype, device_from_code
 from engine.function_schema import FunctionSchema, SchemaType
 from engine.marshal import complex_number, complex_value
@@ -23,7 +23,7 @@ def check(schema: FunctionSchema, values: list[Any]) -> None:
         if not (accepts(argument.type, value) or one_for_all or number):
             raise TypeError(
                 f"{schema.full_name}: argument {argument.name!r} must be "
-                f"{wanted_word(argument.type)}, got {type_word(value)}; the schema is {schema.text}"
+                f"{wanted_word(argument.type)}, got {rejected_word(argument.type, value)}; the schema is {schema.text}"
             )
 
 

@@ -16,6 +16,7 @@ from engine._native.errors import raise_last
 from engine._native.namespace import namespace
 from engine.arguments import type_word
 from engine.dtypes import CPU, as_device, as_dtype, device, dtype, strided
+from engine.marshal import python_number
 from engine.numpy_bridge import from_numpy, share
 from engine.tensor import Tensor, wrap
 from engine.tensor_new import from_array, from_bytes, from_nested, is_array
@@ -423,7 +424,7 @@ def full(
     >>> engine.full((2,), 7)
     tensor([7, 7])
     """
-    number = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    number = python_number(fill_value)
     dtype = result_dtype(out, dtype, "full")
     result = ops.full(size, number, dtype=dtype, device=device)
     return finish(result, out, requires_grad)
@@ -491,7 +492,7 @@ ones_like = like_factory("ones_like", "Ones with")
 
 def full_like(input: Tensor, fill_value: Number | Tensor, **options: Any) -> Tensor:
     """A tensor like `input` filled with `fill_value`; options as for `zeros_like`."""
-    number = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    number = python_number(fill_value)
     result: Tensor = _full_like(input, number, **options)
     return result
 
@@ -550,20 +551,25 @@ def linspace(
     >>> engine.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    check_limits("linspace", start, end)
+    start, end = limits("linspace", start, end)
     dtype = result_dtype(out, dtype, "linspace")
     result = ops.linspace(start, end, steps, dtype=dtype, device=device)
     return finish(result, out, requires_grad, keep_shape=True)
 
 
-def check_limits(function: str, start: Any, end: Any) -> None:
-    """Reject limits of an interval that are tensors with dimensions."""
+def limits(function: str, start: Any, end: Any) -> tuple[Any, Any]:
+    """Return the limits of an interval, tensors without dimensions as numbers, whose gradients end here.
+
+    Raises: RuntimeError for a tensor with dimensions.
+    """
     for name, limit in (("start", start), ("end", end)):
         if isinstance(limit, Tensor) and limit.dim() > 0:
             raise RuntimeError(
                 f"{function}: only 0-dimensional tensors can be limits, "
                 f"but {name} has {limit.dim()} dimensions"
             )
+    start, end = (x.item() if isinstance(x, Tensor) else x for x in (start, end))
+    return start, end
 
 
 def eye(

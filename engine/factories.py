@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine._generated import ops
-from engine.creation import Device, check_limits, finish, result_dtype, tensor
+from engine.creation import Device, finish, limits, result_dtype, tensor
 from engine.dtypes import dtype
 from engine.overloads import Number, function, method
 from engine.tensor import Tensor
@@ -84,7 +84,7 @@ def logspace(
     >>> engine.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    check_limits("logspace", start, end)
+    start, end = limits("logspace", start, end)
     kind = result_dtype(out, dtype, "logspace")
     result = ops.logspace(start, end, steps, base, dtype=kind, device=device)
     return finish(result, out, requires_grad, keep_shape=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import engine
 from engine.function_schema import REQUIRED, Argument, parse_schema
+from engine.marshal import python_number
 from engine.overload_resolution import Overload, Parameter, overloaded
 from engine.tensor import Tensor
 
@@ -100,7 +101,7 @@ def _operands(argument: Argument, value: Any, tensors: list[Tensor]) -> Iterator
             )
         return repeat(value)
     if argument.type.kind != "List":
-        return repeat(value.item() if isinstance(value, Tensor) else value)
+        return repeat(python_number(value))
     if len(value) != count and argument.type.base == "Tensor":
         raise RuntimeError(
             f"Tensor lists must have the same number of tensors, got {count} and {len(value)}"

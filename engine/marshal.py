@@ -58,11 +58,30 @@ def number(value: Any) -> tuple[int, int, float]:
         return 2, 0, float(value)
     if isinstance(value, numbers.Complex):
         return complex_number(complex(value))
-    if isinstance(value, Tensor) and value.dim() == 0:
-        return number(value.item())
+    if isinstance(value, Tensor):
+        return number(constant(value))
     if type(value).__module__ == "numpy" and hasattr(value, "item") and value.ndim == 0:
         return number(value.item())
     raise TypeError(f"expected a number, got {type(value).__name__}")
+
+
+def constant(value: Tensor) -> bool | int | float | complex:
+    """Convert a tensor without dimensions to the number that an operator takes.
+
+    Raises: TypeError for one that has dimensions, or requires grad: its gradient would be lost.
+    """
+    if value.dim():
+        raise TypeError(f"expected a number, got a Tensor of {value.dim()} dimensions")
+    if value.requires_grad:
+        raise TypeError(
+            "expected a number, got a Tensor that requires grad, whose gradient would be lost: pass x.item()"
+        )
+    return value.item()
+
+
+def python_number(value: Any) -> Any:
+    """Convert a tensor as `constant` does; anything else is returned."""
+    return constant(value) if isinstance(value, Tensor) else value
 
 
 def complex_number(value: complex) -> tuple[int, int, float]:
@@ -123,8 +142,8 @@ def floats(value: Any) -> tuple[Any, int]:
     if value is None:
         return ffi.NULL, -1
     if isinstance(value, (numbers.Real, Tensor)):
-        return (float(value),), 1
-    values = [float(v) for v in value]
+        return (float(python_number(value)),), 1
+    values = [float(python_number(v)) for v in value]
     return values, len(values)
 
 
@@ -135,7 +154,7 @@ def c_string(value: str | None) -> Any:
 
 def optional_number(value: Any) -> tuple[int, Any]:
     """Convert an optional number to (is present, value)."""
-    return (0, 0) if value is None else (1, value.item() if isinstance(value, Tensor) else value)
+    return (0, 0) if value is None else (1, python_number(value))
 
 
 def handles(tensors: Sequence[Tensor]) -> tuple[list[int], int]:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from engine import dtypes
 from engine._generated import ops
 from engine._native import lib
+from engine.arguments import INTEGER, accepts
 from engine.dtypes import Size, as_dtype, dtype, int64
 from engine.storage import UntypedStorage
 from engine.tensor import Tensor
@@ -130,6 +131,12 @@ def random_(
     input: Tensor, from_: int | None = None, to: int | None = None, *, generator: Any = None
 ) -> Tensor:
     """Set every element to an integer drawn uniformly: `random_(to)` or `random_(from, to)`."""
+    for limit in (from_, to):
+        if isinstance(limit, Tensor) and not accepts(INTEGER, limit):
+            raise TypeError(
+                f"random_: expected integers as limits, got a Tensor of dtype {limit.dtype} and "
+                f"{limit.dim()} dimensions"
+            )
     if from_ is None and to is None and input.is_complex():
         raise NotImplementedError(
             f'"random_kernel_cpu" not implemented for {input.dtype}: a range of integers has no complex numbers'

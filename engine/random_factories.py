@@ -12,6 +12,7 @@ from engine._generated import ops
 from engine.arguments import check_tensor
 from engine.creation import Device, finish, like_factory, result_dtype, size_arguments
 from engine.dtypes import dtype
+from engine.marshal import python_number
 from engine.random import Generator, drawing
 from engine.tensor import Tensor
 
@@ -223,6 +224,8 @@ def normal(
         raise TypeError(f"normal(): argument 'out' must be Tensor, not {type(out).__name__}")
     if out is not None and not (out.is_floating_point() or out.is_complex()):
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{out.dtype.title}'")
+    if size is not None:  # two numbers
+        mean, std = python_number(mean), python_number(std)
     tensors = [value for value in (mean, std) if isinstance(value, Tensor)]
     with drawing(generator, "normal", tensors[0].device if tensors else device):
         if isinstance(mean, Tensor) or isinstance(std, Tensor):

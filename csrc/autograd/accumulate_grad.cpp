@@ -34,7 +34,7 @@ bool same_layout(const Tensor& leaf, const Tensor& gradient) {
   if (!is_dense(leaf)) return gradient.is_contiguous();
   if (leaf.ndim() != gradient.ndim()) return false;
   for (int64_t d = 0; d < leaf.ndim(); ++d)
-    if (leaf.size(d) != 1 && leaf.stride(d) != gradient.stride(d)) return false;
+    if (gradient.size(d) != 1 && leaf.stride(d) != gradient.stride(d)) return false;
   return true;
 }
 

@@ -95,8 +95,8 @@ def _slopes(input: Tensor, dim: int, steps: Tensor | Number, edge_order: int) ->
         shape[dim] = -1
         before = ops.reshape(_cut(steps, 0, None, -1), shape)
         after = ops.reshape(_cut(steps, 0, 1, None), shape)
-        near = [steps[0].item(), steps[1].item() if size > 2 else 0.0]
-        far = [steps[-2].item() if size > 2 else 0.0, steps[-1].item()]
+        near = [steps[0], steps[min(1, size - 2)]]
+        far = [steps[max(size - 3, 0)], steps[-1]]
     else:
         before = after = steps
         near = far = [steps, steps]

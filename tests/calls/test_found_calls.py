@@ -1005,3 +1005,86 @@ def test_classes_of_errors_of_wrong_arguments(
 def test_a_special_method_of_a_number_is_a_type_error(name: str) -> None:
     with pytest.raises(TypeError, match=f"{name}: argument 'self' must be Tensor, got int"):
         getattr(engine.Tensor, name)(2, engine.ones(2))
+
+
+# ---- tensors as numbers
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, s: engine.add(x, x, alpha=s),
+        lambda x, s: x.add_(x, alpha=s),
+        lambda x, s: engine.full((2,), s),
+        lambda x, s: engine.full_like(x, s),
+        lambda x, s: x.new_full((2,), s),
+        lambda x, s: engine.arange(s),
+        lambda x, s: engine.clamp(x, s, 5),
+        lambda x, s: engine._foreach_sub([x], s),
+        lambda x, s: F.leaky_relu(x, s),
+        lambda x, s: F.huber_loss(x, x, delta=s),
+        lambda x, s: F.layer_norm(x, (2,), eps=s),
+        lambda x, s: F.pad(x, (1, 1), value=s),
+        lambda x, s: engine.cdist(x.view(1, 2), x.view(1, 2), p=s),
+        lambda x, s: engine.nan_to_num(x, s),
+        lambda x, s: x.uniform_(s, 4.0),
+        lambda x, s: engine.normal(0.0, s, (2,)),
+    ],
+)
+def test_a_tensor_that_requires_grad_is_not_a_number(call: Callable[[Any, Any], Any]) -> None:
+    x, s = engine.tensor([1.0, 2.0]), engine.tensor(2.0)
+    call(x, s)
+    with pytest.raises(TypeError):  # its gradient would be lost
+        call(x, s.requires_grad_())
+
+
+def test_the_message_says_why_a_tensor_is_not_a_number() -> None:
+    with pytest.raises(
+        TypeError, match=r"'alpha'.* requires grad, whose gradient would be lost: pass x\.item\(\)"
+    ):
+        engine.add(leaf(1.0), 1, alpha=leaf(1.0)[0])
+
+
+def test_limits_of_linspace_and_logspace_may_require_grad() -> None:
+    limit = leaf(2.0)[0]
+    for spaced in (engine.linspace(limit, 4, 2), engine.logspace(limit, 4, 2, 2.0)):
+        assert not spaced.requires_grad
+
+
+def test_a_number_is_a_tensor_without_dimensions() -> None:
+    for call in (
+        lambda: engine.full((2,), engine.ones(1)),
+        lambda: leaf(1.0).new_zeros(2).random_(leaf(1.0)[0]),
+    ):
+        with pytest.raises(TypeError):
+            call()
+    with pytest.raises(TypeError, match=r"scale_factor must be .* got a Tensor"):
+        F.interpolate(engine.ones(1, 1, 2), scale_factor=engine.tensor(2.0))
+    draws = engine.normal(engine.tensor(0.0), engine.tensor(1.0), size=(2, 3))
+    assert draws.shape == (2, 3)
+
+
+# ---- slopes at the ends
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_coordinates_get_gradients_from_the_ends(edge_order: int) -> None:
+    coordinates = engine.tensor([1.0, 2.0, 4.0, 7.0], dtype=engine.float64, requires_grad=True)
+    values = engine.tensor([1.0, 2.0, 4.0, 9.0], dtype=engine.float64, requires_grad=True)
+
+    def slopes(y: Any, x: Any) -> Any:
+        return engine.gradient(y, spacing=[x], edge_order=edge_order)[0]
+
+    assert engine.autograd.gradcheck(slopes, (values, coordinates))
+    gradient = engine.autograd.grad(slopes(values, coordinates)[0], coordinates)[0]
+    assert gradient[0] != 0
+
+
+def test_slopes_at_the_ends_are_computed_in_the_dtype_of_the_coordinates() -> None:
+    y = engine.tensor([0.0, 6.0, 7.0], dtype=engine.bfloat16)
+    x = engine.tensor([8.0, 6.0, 1.0], dtype=engine.bfloat16)
+    first = engine.gradient(y, spacing=[x], edge_order=2)[0][0]
+    a, b = x.diff()
+    weights = (-(2.0 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))
+    assert first == sum(weight * value for weight, value in zip(weights, y, strict=True))
+    assert first != sum(float(w) * v for w, v in zip(weights, y.tolist(), strict=True))

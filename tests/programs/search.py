@@ -93,7 +93,7 @@ def known_reason(mode: str, text: str, result: Difference) -> str | None:
             return "PyTorch reads memory that the operator has written or moved"
     if mode == "pytorch":
         named = with_one_name(engine, text, result)
-        return reason_for(result) or reason_for(named) or reason_within_block(text, result)
+        return reason_for(result, text) or reason_for(named) or reason_within_block(text, result)
     if not importlib.util.find_spec("torch"):
         return reason_for(result)
     torch = importlib.import_module("torch")

@@ -1445,3 +1445,12 @@ def test_a_matrix_that_requires_grad_is_multiplied_once(batch: tuple[int, ...]) 
     constant = engine.ones(2, 3) @ y.requires_grad_()
     assert constant.grad_fn is not None
     assert constant.grad_fn.name() == "UnsafeViewBackward0"
+
+
+def test_a_leaf_whose_data_got_another_shape_takes_no_gradient_of_the_old_one() -> None:
+    x = engine.ones(3, 3, requires_grad=True)
+    y = x.unsqueeze(1)
+    x.data = engine.ones(1, 1)
+    with pytest.raises(RuntimeError, match=r"\[3, 3\] cannot be broadcast to the shape \[1, 1\]"):
+        y.sum().backward()
+    assert x.grad is None

@@ -88,11 +88,15 @@ def interpolate(
             )
         sizes = _per_dimension(size, dims, "size", input)
         return _resize(input, sizes, None, mode, aligned, antialias)
-    scales = [float(x) for x in _per_dimension(scale_factor, dims, "scale_factor", input)]
+    scales = _per_dimension(scale_factor, dims, "scale_factor", input)
     if recomputed or mode == "area":
         sizes = [int(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True)]
         return _resize(input, sizes, None, mode, aligned, antialias)
-    return _resize(input, None, scales, mode, aligned, antialias)
+    if any(isinstance(x, Tensor) for x in scales):
+        raise TypeError(
+            "interpolate: scale_factor must be a number, or one per dimension, got a Tensor: pass x.item()"
+        )
+    return _resize(input, None, [float(x) for x in scales], mode, aligned, antialias)
 
 
 def _resize(
