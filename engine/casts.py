@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from engine._native import lib
 from engine._native.namespace import namespace
 from engine.dtypes import (
     DTYPES,
@@ -73,6 +74,14 @@ def is_channels_last(x: Tensor, rank: int = 4) -> bool:
     return True
 
 
+def has_format(x: Tensor, memory_format: memory_format | None) -> bool:
+    """Return True if a conversion to a memory format returns the tensor itself: if its strides suggest that
+    format, not only if it is dense."""
+    if memory_format is None or memory_format is preserve_format:
+        return True
+    return memory_format.__index__() == int(lib.uh_suggested_format(x._h))
+
+
 def warn_of_lost_parts(target: dtype | None, source: dtype) -> None:
     """Warn, as PyTorch does, that a cast drops imaginary parts; a cast to bool reads both parts."""
     if source.is_complex and not (target is None or target.is_complex or target is bool_):
@@ -84,10 +93,7 @@ def warn_of_lost_parts(target: dtype | None, source: dtype) -> None:
 def _cast(name: str, kind: dtype) -> Any:
     def cast(self: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
         check_format(name, memory_format)
-        if self.dtype is kind and (
-            memory_format in (None, preserve_format)
-            or self.is_contiguous(memory_format=memory_format)
-        ):
+        if self.dtype is kind and has_format(self, memory_format):
             return self
         return self._copied(kind, None, memory_format)
 

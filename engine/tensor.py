@@ -69,14 +69,18 @@ class Tensor(_Base):
         from engine.dtypes import get_default_dtype
 
         if not args:
-            return empty(0)
-        if all(isinstance(arg, int) for arg in args) or isinstance(args[0], Size):
-            return empty(*args)
-        if len(args) > 1:
+            result = empty(0)
+        elif all(isinstance(arg, int) for arg in args) or isinstance(args[0], Size):
+            result = empty(*args)
+        elif len(args) > 1:
             raise TypeError(
                 f"Tensor: expected sizes or one nested sequence, got {len(args)} values"
             )
-        return tensor(args[0], dtype=get_default_dtype())
+        elif isinstance(args[0], Tensor):
+            result = ops.alias(args[0])
+        else:
+            result = tensor(args[0], dtype=get_default_dtype())
+        return result if cls is Tensor else result.as_subclass(cls)
 
     # ---- description
 
@@ -605,12 +609,12 @@ class Tensor(_Base):
                 return self if target is self.dtype else self._copied(target, None)
             if self.is_cpu and (target is CPU or (target.__class__ is str and target == "cpu")):
                 return self
-        from engine.casts import parse_to
+        from engine.casts import has_format, parse_to
 
         kind, target_device, copy, format_, non_blocking = parse_to(args, options)
         is_local = target_device is None or target_device.code == lib.uh_device(self._h)
         same = is_local and (kind is None or kind is self.dtype)
-        if same and not copy and (format_ is None or self.is_contiguous(memory_format=format_)):
+        if same and not copy and has_format(self, format_):
             return self
         to_device = target_device is not None and target_device.type not in ("cpu", "meta")
         if non_blocking and to_device and self.is_cpu:

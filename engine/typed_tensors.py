@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine import dtypes
+from engine._generated import ops
 from engine._native.namespace import no_attribute
 from engine.creation import empty, tensor
 from engine.dtypes import Size, as_dtype, device, dtype, layout
@@ -66,8 +67,8 @@ class _TensorType(type):
 def legacy_tensor(kind: dtype, args: tuple[Any, ...], function: str) -> Tensor:
     """Create a tensor as the constructors of PyTorch's first versions do.
 
-    No arguments create an empty tensor; ints or a Size are sizes; a sequence or an array has the values; the memory of
-    a tensor of this dtype is shared. Raises: TypeError for a tensor of another dtype.
+    No arguments create an empty tensor; ints or a Size are sizes; a sequence or an array has the values; a tensor of this
+    dtype is seen through another one, which has its gradient. Raises: TypeError for a tensor of another dtype.
     """
     if not args:
         return empty(0, dtype=kind, device="cpu")
@@ -78,7 +79,7 @@ def legacy_tensor(kind: dtype, args: tuple[Any, ...], function: str) -> Tensor:
     if isinstance(args[0], Tensor):
         if args[0].dtype is not kind:
             raise TypeError(f"{function} expected a tensor of dtype {kind}, got {args[0].dtype}")
-        return args[0].detach()
+        return ops.alias(args[0])
     if isinstance(args[0], dict) or not hasattr(args[0], "__len__"):
         raise TypeError(f"{function}: data must be a sequence (got {type(args[0]).__name__})")
     return tensor(args[0], dtype=kind, device="cpu")

@@ -29,6 +29,7 @@
 #include "memory/foreign_writes.h"
 #include "ops/pointwise.h"
 #include "ops/random/generator.h"
+#include "ops/suggested_format.h"
 #include "tensor/kept_objects.h"
 #include "tensor/sparse_parts.h"
 
@@ -139,6 +140,11 @@ int64_t uh_size(uh_handle self, int64_t dim) {
   return dim >= 0 && dim < t->ndim() ? t->sizes()[static_cast<size_t>(dim)] : 0;
 }
 int uh_is_contiguous(uh_handle self) { return in_use(self)->is_contiguous(); }
+int uh_suggested_format(uh_handle self) {
+  const InUse t(self);
+  if (t->sparse()) return static_cast<int>(MemoryFormat::kContiguous);
+  return static_cast<int>(suggested_format(t->sizes(), t->strides()));
+}
 int uh_layout_kind(uh_handle self) {
   const InUse t(self);
   return t->sparse() ? 1 + t->sparse()->is_csr() : 0;

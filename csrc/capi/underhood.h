@@ -84,6 +84,8 @@ void uh_sizes(uh_handle self, int64_t* ret_sizes, int64_t n);
 void uh_strides(uh_handle self, int64_t* ret_strides, int64_t n);
 int64_t uh_size(uh_handle self, int64_t dim); /* 0 if the dimension does not exist */
 int uh_is_contiguous(uh_handle self);
+/* The code of the memory format that only the strides of an image tensor fit, else contiguous's. */
+int uh_suggested_format(uh_handle self);
 /* The layout. Sparse tensors have no strides and no address. */
 enum { UH_STRIDED = 0, UH_SPARSE_COO = 1, UH_SPARSE_CSR = 2 };
 int uh_layout_kind(uh_handle self);

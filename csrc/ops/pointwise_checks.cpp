@@ -82,6 +82,11 @@ UH_CHECK(same_dtype) {
   }
 }
 
+UH_CHECK(interpolation) {
+  const Input& weight = inputs[2];
+  same_dtype(op, weight.tensor.ndim() == 0 ? inputs.first(2) : inputs, params, dtype);
+}
+
 UH_CHECK(fraction) {
   (void)params, (void)dtype;
   check(is_inexact(inputs[1].tensor.dtype()) || is_inexact(inputs[2].tensor.dtype()), op.name,

@@ -19,6 +19,7 @@ UH_CHECK(alpha);          // add: a bool, fractional or complex factor must fit 
 UH_CHECK(subtraction);    // the same, and no bool operand
 UH_CHECK(integer_power);  // no integer to a negative integer power
 UH_CHECK(same_dtype);     // lerp, heaviside: tensors of one dtype
+UH_CHECK(interpolation);  // lerp: a weight without dimensions may have another dtype
 UH_CHECK(fraction);       // addcdiv: no quotient of integers
 UH_CHECK(limits);         // clamp: at least one limit, each representable in the dtype
 UH_CHECK(tolerance);      // isclose: tensors of one dtype, non-negative tolerances

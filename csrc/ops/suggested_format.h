@@ -8,18 +8,22 @@ namespace uh {
 
 // Returns kChannelsLast or kChannelsLast3d if only that format fits the strides, else kContiguous
 // (PyTorch's suggest_memory_format).
-inline MemoryFormat suggested_format(const Tensor& self) {
-  const int64_t n = self.ndim();
-  if ((n != 4 && n != 5) || self.stride(1) == 0) return MemoryFormat::kContiguous;
+inline MemoryFormat suggested_format(IntSpan sizes, IntSpan strides) {
+  const size_t n = sizes.size();
+  if ((n != 4 && n != 5) || strides[1] == 0) return MemoryFormat::kContiguous;
   int64_t min_value = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;  // C, W, H, (D,) N
-    if (self.size(d) == 0 || self.stride(d) < min_value) return MemoryFormat::kContiguous;
-    if (d == 0 && min_value == self.stride(1)) return MemoryFormat::kContiguous;
-    min_value = self.stride(d);
-    if (self.size(d) > 1) min_value *= self.size(d);
+  for (size_t i = 0; i < n; ++i) {
+    const size_t d = i == 0 ? 1 : i == n - 1 ? 0 : n - i;  // C, W, H, (D,) N
+    if (sizes[d] == 0 || strides[d] < min_value) return MemoryFormat::kContiguous;
+    if (d == 0 && min_value == strides[1]) return MemoryFormat::kContiguous;
+    min_value = strides[d];
+    if (sizes[d] > 1) min_value *= sizes[d];
   }
   return n == 4 ? MemoryFormat::kChannelsLast : MemoryFormat::kChannelsLast3d;
+}
+
+inline MemoryFormat suggested_format(const Tensor& self) {
+  return suggested_format(self.sizes(), self.strides());
 }
 
 // Returns a new tensor with the memory format of `self`.

@@ -1088,3 +1088,88 @@ def test_slopes_at_the_ends_are_computed_in_the_dtype_of_the_coordinates() -> No
     weights = (-(2.0 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))
     assert first == sum(weight * value for weight, value in zip(weights, y, strict=True))
     assert first != sum(float(w) * v for w, v in zip(weights, y.tolist(), strict=True))
+
+
+# ---- tensors made of tensors
+
+
+@pytest.mark.parametrize(
+    "construct",
+    [engine.Tensor, engine.FloatTensor, lambda x: x.new(x)],
+    ids=["Tensor", "FloatTensor", "new"],
+)
+def test_a_tensor_made_of_a_tensor_is_a_view_with_its_gradient(
+    construct: Callable[[Any], Any],
+) -> None:
+    x = leaf(1.0, 2.0)
+    y = construct(x)
+    assert y._base is x
+    assert engine.autograd.grad(y.sum(), x)[0].tolist() == [1, 1]
+
+
+def test_a_tensor_keeps_its_dtype_and_a_subclass_its_type() -> None:
+    class Labelled(engine.Tensor):
+        pass
+
+    assert engine.Tensor(engine.ones(2).int()).dtype is engine.int32
+    for argument in ([1.0, 2.0], engine.ones(2), 2):
+        assert type(Labelled(argument)) is Labelled
+
+
+def test_a_cast_to_a_format_that_the_strides_suggest_returns_the_tensor() -> None:
+    x = engine.ones(3, 1).expand(3, 4)
+    assert x.float(memory_format=engine.contiguous_format) is x
+    assert x.to(memory_format=engine.contiguous_format) is x
+    image = engine.ones(2, 3, 4, 5)
+    assert image.cpu(memory_format=engine.channels_last) is not image
+    last = image.to(memory_format=engine.channels_last)
+    assert last.float(memory_format=engine.channels_last) is last
+    assert last.float(memory_format=engine.contiguous_format) is not last
+
+
+# ---- formats of joined images
+
+
+def test_stack_of_images_has_the_strides_of_cat() -> None:
+    x = engine.ones(2, 2, 3, 1).to(memory_format=engine.channels_last)
+    assert engine.stack([x, x]).stride() == (12, 6, 1, 2, 2)
+    assert engine.stack([x, x], 1).stride() == (12, 2, 1, 4, 4)
+    assert engine.stack([x, x], 4).stride() == (12, 6, 2, 2, 1)
+    values = engine.arange(12.0).view(2, 2, 3, 1).to(memory_format=engine.channels_last)
+    assert engine.stack([values, values], 1)[:, 1].tolist() == values.tolist()
+
+
+def test_strides_of_a_single_image_may_not_suggest_channels_last() -> None:
+    x = engine.ones(6).as_strided((1, 2, 3, 1), (2, 1, 2, 2))
+    assert engine.cat([x, x]).stride() == (6, 3, 1, 1)
+
+
+# ---- formulas
+
+
+def test_a_weight_without_dimensions_may_have_another_dtype() -> None:
+    x, y = engine.tensor([1.0, 2.0]), engine.tensor([3.0, 4.0])
+    weight = engine.tensor(0.5, dtype=engine.float64, requires_grad=True)
+    mixed = engine.lerp(x, y, weight)
+    assert mixed.dtype is engine.float32
+    assert mixed.tolist() == [2, 3]
+    assert engine.autograd.grad(mixed.sum(), weight)[0].dtype is engine.float64
+    assert engine.lerp(x, y, engine.tensor(1, dtype=engine.uint8)).tolist() == [3, 4]
+    with pytest.raises(RuntimeError, match="expected dtype Float"):
+        engine.lerp(x, y, engine.tensor([0.5], dtype=engine.float64))
+
+
+def test_a_negative_eps_of_logit_limits_nothing() -> None:
+    x = leaf(-2.0, 0.5, 2.0)
+    slope = engine.autograd.grad(engine.logit(x, -1.0).sum(), x)[0]
+    assert slope[0].isnan()
+    assert slope[1] == 4
+    assert slope[2].isnan()
+
+
+def test_a_distance_whose_inverse_is_infinite_in_16_bits_has_a_gradient() -> None:
+    x = engine.tensor([[-2.0], [1.25]], dtype=engine.float16, requires_grad=True)
+    assert engine.autograd.grad(F.pairwise_distance(x, x.detach()).sum(), x)[0].tolist() == [
+        [1],
+        [1],
+    ]

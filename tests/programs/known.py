@@ -181,6 +181,10 @@ KNOWN = {
 }  # fmt: skip
 # The same of the whole program, for what an earlier statement decides.
 KNOWN_OF_PROGRAMS = {
+    # The gradient of square contains self.pow(1), whose own gradient is 1 whatever self is.
+    "PyTorch's second gradient of square saves its operand, which it does not read": (
+        "does not raise", r"not RuntimeError \(one of the variables needed for gradient", r"\bsquare_?\(",
+    ),
     # It multiplies the results of _unsafe_view, which have version counters of their own.
     "PyTorch's kron does not notice that an operand has been written before its gradient is computed": (
         "raises", r"^RuntimeError \(one of the variables needed for gradient .* not None", r"\bkron\(",

@@ -29,8 +29,10 @@ Tensor norm_backward(const Tensor& input, const Tensor& self, const Scalar& ord,
   const Tensor grad = with_dims(input, self.sizes(), dim, keepdim);
   const Tensor norm = with_dims(result, self.sizes(), dim, keepdim);
   if (p == 1) return ops::sgn(self) * grad;
-  // One pass; only the other order of operations has a second derivative of 0 at 0.
-  if (p == 2 && !grad_enabled()) return self * zero_where(grad / norm, norm);
+  // One pass; only the other order of operations has a second derivative of 0 at 0, and does not
+  // divide by a norm whose inverse is infinite in 16 bits.
+  if (p == 2 && !grad_enabled() && !is_reduced_floating(self.dtype()))
+    return self * zero_where(grad / norm, norm);
   if (p == 2) return grad * zero_where(self / norm, norm);
   const Tensor size = ops::abs(self);
   if (std::isinf(p)) {  // equal maxima, or all NaN, share the gradient

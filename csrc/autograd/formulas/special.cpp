@@ -19,9 +19,10 @@ Tensor sinc_backward(const Tensor& grad, const Tensor& self) {
 
 // Without eps the gradient outside of [0, 1] is NaN; with eps the input is clamped, so it is 0.
 Tensor logit_backward(const Tensor& grad, const Tensor& self, const std::optional<double>& eps) {
-  const double low = eps.value_or(0), high = 1 - low;
+  const bool limited = eps && *eps >= 0;
+  const double low = limited ? *eps : 0, high = 1 - low;
   const Tensor inside = ops::logical_and(ops::ge(self, Scalar(low)), ops::le(self, Scalar(high)));
-  const Scalar beyond(eps ? 0.0 : std::numeric_limits<double>::quiet_NaN());
+  const Scalar beyond(limited ? 0.0 : std::numeric_limits<double>::quiet_NaN());
   return ops::where(inside, grad / (self * (Scalar(1) - self)), beyond);
 }
 

@@ -4,6 +4,8 @@
 #include "ops/copy/write_out.h"
 #include "ops/join/shapes.h"
 #include "ops/overlap.h"
+#include "ops/suggested_format.h"
+#include "ops/view/layouts.h"
 
 namespace uh {
 namespace {
@@ -22,14 +24,22 @@ void check_device(const std::vector<Tensor>& tensors, std::string_view op) {
   }
 }
 
-// Returns the channels_last format that all inputs have, else kContiguous.
-MemoryFormat common_format(const std::vector<Tensor>& tensors) {
-  for (MemoryFormat format : {MemoryFormat::kChannelsLast, MemoryFormat::kChannelsLast3d}) {
-    bool all = true;
-    for (const Tensor& t : tensors) all = all && !t.is_contiguous() && is_contiguous(t, format);
-    if (all) return format;
+// Returns the format that all inputs suggest, else kContiguous. `appended` dimensions of size 1
+// follow those of each input.
+MemoryFormat common_format(const std::vector<Tensor>& tensors, bool appended = false) {
+  std::optional<MemoryFormat> common;
+  for (const Tensor& t : tensors) {
+    Dims sizes = t.sizes(), strides = t.strides();
+    if (appended) {
+      sizes.push_back(1);
+      strides.push_back(1);
+    }
+    const MemoryFormat format = suggested_format(sizes, strides);
+    if (format == MemoryFormat::kContiguous || format != common.value_or(format))
+      return MemoryFormat::kContiguous;
+    common = format;
   }
-  return MemoryFormat::kContiguous;
+  return common.value_or(MemoryFormat::kContiguous);
 }
 
 // PyTorch raises a TypeError here, where other operators raise a RuntimeError.
@@ -110,9 +120,17 @@ Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
           " at entry 0 and ", tensors[i].sizes(), " at entry ", i);
   }
   const auto d = static_cast<size_t>(wrap_dim(dim, each.ndim() + 1, "stack"));
+  const auto count = static_cast<int64_t>(tensors.size());
   Dims sizes = each;
-  sizes.insert(d, static_cast<int64_t>(tensors.size()));
-  return empty(sizes, common_dtype(tensors), tensors[0].device());
+  sizes.insert(d, count);
+  const DType dtype = common_dtype(tensors);
+  const MemoryFormat format = common_format(tensors, d == each.size());
+  if (format == MemoryFormat::kContiguous || d == each.size())
+    return empty(sizes, dtype, tensors[0].device(), format);
+  Dims joined = each;  // cat, whose dimension is split
+  joined[d] *= count;
+  const auto strides = layouts::view_strides(joined, dense_strides(joined, format), sizes);
+  return empty_strided(sizes, strides.value(), dtype, tensors[0].device());
 }
 
 Tensor flip(const Tensor& self, const Dims& dims) {
