@@ -1173,3 +1173,11 @@ def test_a_distance_whose_inverse_is_infinite_in_16_bits_has_a_gradient() -> Non
         [1],
         [1],
     ]
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+def test_a_loss_of_logits_has_the_dtype_of_its_target(reduction: str) -> None:
+    x = engine.tensor([1.0, -2.0], dtype=engine.float64, requires_grad=True)
+    loss = F.binary_cross_entropy_with_logits(x, engine.tensor([1.0, 0.0]), reduction=reduction)
+    assert loss.dtype is engine.float32
+    assert engine.autograd.grad(loss.sum(), x)[0].dtype is engine.float64

@@ -65,7 +65,7 @@ Tensor binary_cross_entropy_calls(KeySet, const Tensor& self, const Tensor& targ
 Tensor binary_cross_entropy_with_logits(KeySet, const Tensor& self, const Tensor& target,
                                         const Tensor& weight, const Tensor& pos_weight,
                                         int64_t reduction) {
-  // PyTorch multiplies 1 - target in place, so it must have the sizes of the product.
+  // PyTorch multiplies 1 - target in place: it has the sizes and the dtype of the loss.
   constexpr std::string_view kOp = "binary_cross_entropy_with_logits";
   check(is_inexact(target.dtype()) || !is_inexact(self.dtype()), kOp, ": result type ",
         info(self.dtype()).title, " can't be cast to the desired output type ",
@@ -82,6 +82,7 @@ Tensor binary_cross_entropy_with_logits(KeySet, const Tensor& self, const Tensor
     losses = ops::_logit_difference(self, target);
   }
   if (weight) losses = ops::mul(losses, weight);
+  if (is_inexact(target.dtype())) losses = in_dtype(losses, target.dtype());
   return reduced_loss(losses, reduction);
 }
 
