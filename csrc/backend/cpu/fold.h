@@ -4,6 +4,7 @@
 // Only *_loops.cpp files include this; each has its own table of folds.
 #pragma once
 
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -108,17 +109,39 @@ inline Acc fold_halves(const Acc* values) {
   }
 }
 
-// Returns x[0] op ... op x[n-1] for n > 0. The first step takes the elements that make the
-// number of the others a multiple of kLanes; its other lanes get the identity. At the end, this
-// step would keep the lanes in memory instead of registers.
+// Sets the lanes to the first elements of x and returns their number, which makes that of the
+// others a multiple of kLanes: at the end, such a step would keep the lanes in memory instead of
+// registers. Lanes without an element get the identity.
+template <class Op, class Map>
+inline int64_t first_lanes(typename Map::Lane* lane, const typename Map::Element* x, int64_t n) {
+  using Element = typename Map::Element;
+  using Lane = typename Map::Lane;
+  const int first = static_cast<int>((n - 1) % kLanes) + 1;
+  if constexpr (sizeof(Element) >= 4) {  // there are masked loads
+    for (int l = 0; l < static_cast<int>(kLanes); ++l)
+      lane[l] = l < first ? Map::apply(x[l]) : Op::template identity<Lane>();
+  } else if (first == kLanes && n > kLanes) {
+    // Lanes that are only copied would be stored, and loaded again in pieces of another size.
+    for (int64_t l = 0; l < kLanes; ++l)
+      lane[l] = Op::apply(Map::apply(x[l]), Map::apply(x[l + kLanes]));
+    return 2 * kLanes;
+  } else if (first == kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] = Map::apply(x[l]);
+  } else {  // copied to where all lanes can be loaded
+    Element padded[kLanes] = {};
+    std::memcpy(padded, x, static_cast<size_t>(first) * sizeof *x);
+    for (int l = 0; l < static_cast<int>(kLanes); ++l)
+      lane[l] = l < first ? Map::apply(padded[l]) : Op::template identity<Lane>();
+  }
+  return first;
+}
+
+// Returns x[0] op ... op x[n-1] for n > 0.
 template <class Op, class Map, class Acc>
 inline Acc fold_block(const typename Map::Element* x, int64_t n) {
   using Lane = typename Map::Lane;
   Lane lane[kLanes];
-  const int first = static_cast<int>((n - 1) % kLanes) + 1;
-  for (int l = 0; l < static_cast<int>(kLanes); ++l)
-    lane[l] = l < first ? Map::apply(x[l]) : Op::template identity<Lane>();
-  for (int64_t i = first; i < n; i += kLanes) {
+  for (int64_t i = first_lanes<Op, Map>(lane, x, n); i < n; i += kLanes) {
     for (int64_t l = 0; l < kLanes; ++l) lane[l] = Op::apply(lane[l], Map::apply(x[i + l]));
   }
   Acc wide[kLanes / 2];
