@@ -251,7 +251,12 @@ def check_call(
 
     def reference() -> Any:
         seed()
-        return theirs(*widened(args), **widened(kwargs if plain is None else plain))
+        default = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)  # that integers become
+        try:
+            return theirs(*widened(args), **widened(kwargs if plain is None else plain))
+        finally:
+            torch.set_default_dtype(default)
 
     expected = their_error = None
     seed()

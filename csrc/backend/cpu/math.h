@@ -329,20 +329,55 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
     }
   }
 
+  // Shifts of 8 and 16 bits take a step for each bit of the count: AVX2 has no shift of such
+  // elements by different counts, and widened to 32 bits they took three times as long. The shifts
+  // are by constants in plain sight, or the compiler widens them. Larger counts leave 0.
+  template <class U>
+  inline U small_shift_left(U x, U count) {
+    x = (count & 1) != 0 ? static_cast<U>(x << 1) : x;
+    x = (count & 2) != 0 ? static_cast<U>(x << 2) : x;
+    x = (count & 4) != 0 ? static_cast<U>(x << 4) : x;
+    if constexpr (sizeof(U) == 2) x = (count & 8) != 0 ? static_cast<U>(x << 8) : x;
+    return count < U(8 * sizeof(U)) ? x : U(0);
+  }
+  template <class U>
+  inline U small_shift_right(U x, U count) {
+    x = (count & 1) != 0 ? static_cast<U>(x >> 1) : x;
+    x = (count & 2) != 0 ? static_cast<U>(x >> 2) : x;
+    x = (count & 4) != 0 ? static_cast<U>(x >> 4) : x;
+    if constexpr (sizeof(U) == 2) x = (count & 8) != 0 ? static_cast<U>(x >> 8) : x;
+    return count < U(8 * sizeof(U)) ? x : U(0);
+  }
+
+  // Counts that are negative, or at least the width of T, leave 0, or of a negative number to the
+  // right -1. As unsigned numbers, negative counts are large.
   template <class T>
   inline T shift_left(T a, T b) {
-    using Wide = std::conditional_t<sizeof(T) < 8, uint32_t, uint64_t>;
-    constexpr auto bits = static_cast<T>(8 * sizeof(T));
-    const T shifted = static_cast<T>(static_cast<Wide>(a) << (b & (bits - 1)));
-    return (b < 0) | (b >= bits) ? T(0) : shifted;
+    using U = std::make_unsigned_t<T>;
+    const U x = static_cast<U>(a), count = static_cast<U>(b);
+    if constexpr (sizeof(T) < 4) {
+      return static_cast<T>(small_shift_left(x, count));
+    } else {
+      constexpr U bits = 8 * sizeof(T);
+      const auto shifted = static_cast<T>(x << (count & (bits - 1)));
+      return count < bits ? shifted : T(0);
+    }
   }
   template <class T>
   inline T shift_right(T a, T b) {
-    using Wide = std::conditional_t<sizeof(T) < 8, int32_t, int64_t>;
-    using Count = std::make_unsigned_t<Wide>;
-    constexpr Count kMaxShift = 8 * sizeof(Wide) - 1;  // larger shifts leave only sign bits
-    const auto count = static_cast<Count>(static_cast<Wide>(b));  // negative counts become large
-    return static_cast<T>(static_cast<Wide>(a) >> (count < kMaxShift ? count : kMaxShift));
+    using U = std::make_unsigned_t<T>;
+    constexpr U bits = 8 * sizeof(T);
+    const U count = static_cast<U>(b);
+    if constexpr (sizeof(T) == 4) {
+      return static_cast<T>(a >> (count < bits ? count : bits - 1));
+    } else {  // unsigned numbers have such shifts: of a negative one, the complement is shifted
+      const U sign = a < 0 ? U(-1) : U(0);
+      const U x = static_cast<U>(static_cast<U>(a) ^ sign);
+      if constexpr (sizeof(T) < 4)
+        return static_cast<T>(small_shift_right(x, count) ^ sign);
+      else
+        return static_cast<T>((count < bits ? x >> (count & (bits - 1)) : U(0)) ^ sign);
+    }
   }
 
 }  // namespace uh::UH_ISA::m
