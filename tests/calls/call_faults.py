@@ -57,7 +57,7 @@ FAULTS = tuple(
             r"|expected \d( or \d)? dimensions|too many indices|invalid index|tensors used as indices"
             r"|(size|dim)\S* .*out of range|must have \d+ sizes|Index has to be|Index should have dimension"
             r"|start out of range|indexing tensors could not be broadcast|shape of the mask"
-            r"|tuple index out of range|Expected reduction dim",
+            r"|tuple index out of range|Expected reduction dim|their dimensionality must match",
         ),
         (
             "the dtype of a result, or of two operands",
@@ -94,7 +94,7 @@ FAULTS = tuple(
             "an in-place write where gradients are recorded",
             "RuntimeError",
             r"leaf Variable|is a view and its base or another view|requires? grad"
-            r"|support automatic differentiation|does not have a grad_fn",
+            r"|support automatic differentiation|does not have a grad_fn|returns multiple views",
         ),
         (
             "memory that is shared",

@@ -1,5 +1,6 @@
 #include "backend/cpu/copy_loops.h"
 
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -23,6 +24,29 @@ struct Bytes16 {
   uint64_t low, high;
 };
 
+#if defined(__AVX512DQ__)
+inline double double_from(int64_t x) { return static_cast<double>(x); }
+inline float float_from(int64_t x) { return static_cast<float>(x); }
+#else
+// As static_cast, which has a vector instruction in AVX-512 only. The halves of x are written into
+// the fractions of 2^84 and 2^52; their sum without these two, and without the 2^63 that makes the
+// upper half unsigned, rounds once.
+inline double double_from(int64_t x) {
+  const auto bits = static_cast<uint64_t>(x);
+  const auto high = std::bit_cast<double>((bits >> 32) ^ 0x4530000080000000u);
+  const auto low = std::bit_cast<double>((bits & 0xffffffffu) | 0x4330000000000000u);
+  return (high - (0x1p84 + 0x1p63 + 0x1p52)) + low;
+}
+// The double must be exact, or the float would be rounded twice: below the last place of a large
+// number's float, one bit tells that there were others.
+inline float float_from(int64_t x) {
+  const int64_t rest = x & 0xffff;
+  const int64_t short_x = (x - rest) | (rest != 0 ? 0x8000 : 0);
+  const bool exact = (x <= (int64_t{1} << 53)) & (x >= -(int64_t{1} << 53));
+  return static_cast<float>(double_from(exact ? x : short_x));
+}
+#endif
+
 // Complex to real takes the real part; complex to bool tests both parts.
 template <class To, class From>
 inline To convert(From from) {
@@ -36,6 +60,10 @@ inline To convert(From from) {
     return BoolByte{static_cast<uint8_t>(from != 0)};
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
     return static_cast<To>(static_cast<int32_t>(from));  // wraps, as PyTorch and NumPy do
+  } else if constexpr (std::is_same_v<From, int64_t> && std::is_same_v<To, double>) {
+    return double_from(from);
+  } else if constexpr (std::is_same_v<From, int64_t> && std::is_same_v<To, float>) {
+    return float_from(from);
   } else {
     return static_cast<To>(from);
   }
