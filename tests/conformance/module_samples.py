@@ -299,7 +299,8 @@ def _optimizer(info: Any, name: str, sample: Any, dtype: Any) -> str | None:
                 for shape in shapes
             ]
         _step(other, params, targets, info.only_supports_sparse_grads)
-        _step(ours, own, [bridge.Arguments().copy(t) for t in targets], False)
+        own_targets = [bridge.Arguments().copy(t) for t in targets]
+        _step(ours, own, own_targets, info.only_supports_sparse_grads)
         result = _differ(f"step {step}", [p.detach() for p in params], own, dtype, far)
         if result:
             return result

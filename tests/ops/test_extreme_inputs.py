@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy
 import pytest
 
 import engine
@@ -116,3 +117,17 @@ def test_out_of_truths_and_of_magnitudes_converts() -> None:
 def test_normal_draws_no_integers() -> None:
     with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
         engine.normal(0.0, 1.0, (2,), out=engine.empty(2, dtype=engine.int64))
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+@pytest.mark.parametrize("scale", [1e-30, 1e-24, 1e-20, 1e18, 1e20, 1e30])
+def test_a_standard_deviation_is_computed_where_its_square_is_not_a_float32(
+    scale: float, dim: int | None
+) -> None:
+    values = numpy.random.default_rng(1).standard_normal((300, 40)).astype(
+        numpy.float32
+    ) * numpy.float32(scale)
+    exact = values.astype(numpy.float64).std(dim, ddof=1)
+    assert numpy.allclose(
+        numpy.array(engine.tensor(values).std(dim).tolist()), exact, rtol=1e-5, atol=0
+    )

@@ -45,6 +45,10 @@ void moments_columns(void* acc_, const void* x_, int64_t stride, int64_t rows, i
         }
       }
       for (int64_t l = 0; l < w; ++l) {
+        if (sizeof(T) < sizeof(double) && !is_in_range(squares[l], h)) {
+          add_moments_in_double(acc[j + l], tile + l, stride, h);
+          continue;
+        }
         const auto off = static_cast<double>(sum[l]);
         const double remainder = from[l] - from[l] == T(0) ? off / count : 0;
         join(acc[j + l], static_cast<double>(from[l]) + remainder,

@@ -55,6 +55,26 @@ inline void distances(const T* x, int64_t n, T from, double& sum, double& square
   squares = static_cast<double>(L::sum(second));
 }
 
+// True if no square of a distance was infinite, or so small that it lost digits.
+template <class T>
+inline bool is_in_range(T squares, int64_t n) {
+  constexpr T kSmallest = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  return squares >= kSmallest * static_cast<T>(n) && squares <= std::numeric_limits<T>::max();
+}
+
+// Adds n elements, `stride` apart, to `acc`; computed in double precision.
+template <class T>
+inline void add_moments_in_double(Moments& acc, const T* x, int64_t stride, int64_t n) {
+  double total = 0, squares = 0;
+  for (int64_t i = 0; i < n; ++i) total += static_cast<double>(x[i * stride]);
+  const double mean = total / static_cast<double>(n);
+  for (int64_t i = 0; i < n; ++i) {
+    const double d = static_cast<double>(x[i * stride]) - mean;
+    squares += d * d;
+  }
+  join(acc, mean, squares, static_cast<double>(n));
+}
+
 // Adds n elements to `acc`.
 template <class T>
 inline void add_moments(Moments& acc, const T* x, int64_t n) {
@@ -65,6 +85,12 @@ inline void add_moments(Moments& acc, const T* x, int64_t n) {
     run<Sum, AsIs<T>, double>(&total, x + i, m);
     const T from = static_cast<T>(total / count);
     distances(x + i, m, from, sum, squares);
+    if constexpr (sizeof(T) < sizeof(double)) {
+      if (!is_in_range(static_cast<T>(squares), m)) {
+        add_moments_in_double(acc, x + i, 1, m);
+        continue;
+      }
+    }
     // `from` is the rounded mean; its error is the mean of the distances.
     const double remainder = from - from == T(0) ? sum / count : 0;
     join(acc, static_cast<double>(from) + remainder, squares - sum * remainder, count);
