@@ -74,7 +74,7 @@ KNOWN = {
     ),
     "PyTorch reduces into memory that it still reads": ("names", "", r"(?s)lib\.(sum|mean|prod|amax)\(.*out="),
     "PyTorch resizes out= before it reads it, where it is the operand": (
-        "shape|does not raise|error class", "", r"lib\.(sum|mean|prod|amax|matmul)\((\w+)\b.*out=\2\b",
+        "shape|nbytes|does not raise|error class", "", r"lib\.(sum|mean|prod|amax|matmul)\((\w+)\b.*out=\2\b",
     ),
     "PyTorch resizes out= before it looks at the dimensions of an operand that is the same tensor": (
         "does not raise",

@@ -30,7 +30,8 @@ BITS = re.compile(r"\.view\(lib\.u?int\d+\)")
 def follows_from_rounding(ours: Any, theirs: Any, text: str, difference: Difference) -> bool:
     """Return True if the statement computes the same from operands that are the same bit for bit.
 
-    Or if it shows bits of numbers that differ in the last place, or are NaN.
+    Or if it shows bits of numbers that differ in the last place, or are NaN: through a view of another dtype, or
+    through a tensor of another dtype over the same storage.
     """
     parts = statements(text)
     sessions = Session(ours), Session(theirs)
@@ -46,6 +47,8 @@ def follows_from_rounding(ours: Any, theirs: Any, text: str, difference: Differe
     a, b = (facts_of_all(session.lib, session.tensors()) for session in sessions)
     tolerance = tolerance_of(a)
     seen = [plain(session.names["seen"]) for session in sessions]
+    if _shows_nan(sessions[0], difference.detail.partition(":")[0]):
+        return True
     return (
         a.keys() == b.keys()
         and all(a[name]["shape"] == b[name]["shape"] for name in a)
@@ -78,6 +81,21 @@ def _copy_bits(source: Session, target: Session) -> None:
         )
         if ours.numel():
             theirs.copy_(target.lib.tensor(ours.tolist(), dtype=target.lib.uint8))
+
+
+def _shows_nan(session: Session, name: str) -> bool:
+    """Return True if a tensor's storage holds NaN as the elements of a tensor of another dtype."""
+    tensors = session.tensors()
+    if name not in tensors:
+        return False
+    address = tensors[name].untyped_storage().data_ptr()
+    return any(
+        x.dtype != tensors[name].dtype
+        and (x.is_floating_point() or x.is_complex())
+        and x.untyped_storage().data_ptr() == address
+        and "nan" in repr(x.detach().tolist())
+        for x in tensors.values()
+    )
 
 
 def _receivers(statement: str) -> list[str]:

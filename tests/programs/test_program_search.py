@@ -277,3 +277,30 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
     assert written.requires_grad  # while this holds, the reason does
     seen = Difference("requires_grad", f"x.{write}(y)", "x: False, not True (int32)")
     assert reason_for(seen) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The sign of a NaN, seen as a float64.
+        "x0 = lib.arange(1).to(lib.float64)\n"
+        "x1 = lib.full((2, 3), 2).to(lib.complex64)\n"
+        "x1.set_(x0.untyped_storage())\n"
+        "x1.reciprocal_()\n",
+        "x1 = lib.tensor([], dtype=lib.float32).view((2, 0))\nlib.mean(x1, 0, out=x1)\n",
+        "x0 = lib.ones(4, dtype=lib.float32).requires_grad_()\n"
+        "v1 = lib.complex(x0, x0)\n"
+        "v1.abs().sum().backward()\n"
+        "v1.abs().sum().backward()\n",
+        "x0 = lib.zeros(4, dtype=lib.float64).requires_grad_()\n"
+        "v1 = x0.kron(x0)\n"
+        "x0.data.add_(1)\n"
+        "with lib.no_grad():\n    x0[0] = 2\n"
+        "v1.sum().backward()\n",
+    ],
+    ids=["bits of NaN", "mean out=", "complex", "kron"],
+)
+def test_differences_that_have_a_reason(text: str) -> None:
+    pytest.importorskip("torch")
+    result = beside_pytorch(text)
+    assert result is None or known_reason("pytorch", text, result) is not None
