@@ -131,3 +131,8 @@ def test_a_standard_deviation_is_computed_where_its_square_is_not_a_float32(
     assert numpy.allclose(
         numpy.array(engine.tensor(values).std(dim).tolist()), exact, rtol=1e-5, atol=0
     )
+
+
+def test_the_direction_of_a_subnormal_complex_number() -> None:
+    z = engine.tensor([complex(3e-39, -4e-39)])
+    assert engine.allclose(z.sgn(), engine.tensor([0.6 - 0.8j]), atol=1e-5)

@@ -61,7 +61,7 @@ inline R angle(R x) {
 template <class R>
 inline Complex<R> sgn(Complex<R> z) {
   const R size = magnitude(z);
-  return size == 0 ? Complex<R>(0) : z / Complex<R>(size);
+  return size == 0 ? Complex<R>(0) : Complex<R>(z.re / size, z.im / size);
 }
 
 template <class R>
