@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "autograd/accumulate_grad.h"
 #include "autograd/autograd_meta.h"
 #include "base/call_section.h"
 #include "events/recorder.h"
@@ -165,13 +166,15 @@ void GraphTask::mark_needed(const std::vector<Edge>& inputs) {
     if (!inputs[i].node) continue;  // a view made under no_grad has no Node
     const uint32_t slot = known_slot(inputs[i].node.get());
     if (slot == UINT32_MAX) continue;
-    if (options_.accumulate) {  // by the leaf's Node, or by a hook of a result that retains its
-                                // gradient
+    // The gradient of a leaf is accumulated by its Node, that of another input by the hook that
+    // retains it.
+    const bool is_leaf = dynamic_cast<const AccumulateGrad*>(inputs[i].node.get());
+    if (options_.accumulate && is_leaf) {
       entries_[slot].needed = true;
       continue;
     }
     entries_[slot].captured = true;
-    captures_.push_back({slot, inputs[i].input, i});
+    if (!options_.accumulate) captures_.push_back({slot, inputs[i].input, i});
   }
   for (uint32_t slot : order_) {
     Entry& entry = entries_[slot];

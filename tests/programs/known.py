@@ -47,6 +47,10 @@ KNOWN = {
         "raises", r"^RuntimeError \((sum|prod|mean|amax): unsupported operation: more than one element of the written",
         r"lib\.(sum|prod|mean|amax)\(.*out=",
     ),
+    "PyTorch's factories write out= that requires grad and whose elements share memory, each several times": (
+        "raises", r"^RuntimeError \(alias_copy: unsupported operation: more than one element of the written-to",
+        r"lib\.(zeros|ones|full|empty)\(.*out=",
+    ),
     "PyTorch looks for the history of a view in a base that has become too small for it, and raises": (
         "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$", r"\.set_\(\)|\.resize_\(",
     ),
@@ -181,9 +185,11 @@ KNOWN = {
 }  # fmt: skip
 # The same of the whole program, for what an earlier statement decides.
 KNOWN_OF_PROGRAMS = {
-    # The gradient of square contains self.pow(1), whose own gradient is 1 whatever self is.
-    "PyTorch's second gradient of square saves its operand, which it does not read": (
-        "does not raise", r"not RuntimeError \(one of the variables needed for gradient", r"\bsquare_?\(",
+    # The gradient of square contains self.pow(1), whose own gradient is 1 whatever self is; that of masked_select is
+    # written into zeros_like(self).
+    "PyTorch saves an operand whose elements it does not read": (
+        "does not raise", r"not RuntimeError \(one of the variables needed for gradient",
+        r"\b(square_?|masked_select)\(",
     ),
     # It multiplies the results of _unsafe_view, which have version counters of their own.
     "PyTorch's kron does not notice that an operand has been written before its gradient is computed": (

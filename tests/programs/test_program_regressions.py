@@ -1454,3 +1454,16 @@ def test_a_leaf_whose_data_got_another_shape_takes_no_gradient_of_the_old_one() 
     with pytest.raises(RuntimeError, match=r"\[3, 3\] cannot be broadcast to the shape \[1, 1\]"):
         y.sum().backward()
     assert x.grad is None
+
+
+def test_the_node_of_an_input_does_not_run() -> None:
+    x = engine.tensor(2.0, requires_grad=True)
+    y = x.unique()  # without a formula
+    y.sum().backward(inputs=y)
+    assert y.grad is not None
+    assert y.grad.tolist() == [1]
+    z = x.exp()
+    z.backward(inputs=z)
+    z.backward()  # what it saved is still there
+    assert x.grad is not None
+    assert engine.allclose(x.grad, z)
