@@ -67,8 +67,8 @@ class _TensorType(type):
 def legacy_tensor(kind: dtype, args: tuple[Any, ...], function: str) -> Tensor:
     """Create a tensor as the constructors of PyTorch's first versions do.
 
-    No arguments create an empty tensor; ints or a Size are sizes; a sequence or an array has the values; a tensor of this
-    dtype is seen through another one, which has its gradient. Raises: TypeError for a tensor of another dtype.
+    No arguments create an empty tensor; ints or a Size are sizes; a sequence or an array has the values; of a tensor
+    of this dtype, the result is a view. Raises: TypeError for a tensor of another dtype.
     """
     if not args:
         return empty(0, dtype=kind, device="cpu")

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "autograd/accumulate_grad.h"
 #include "autograd/autograd_meta.h"
 #include "base/call_section.h"
 #include "events/recorder.h"
@@ -83,6 +82,10 @@ bool GraphTask::will_run(const Node& node) const {
   return slot != UINT32_MAX && (entries_[slot].needed || entries_[slot].captured);
 }
 bool will_run(const Node& node) { return t_run && t_run->will_run(node); }
+bool GraphTask::is_computed(const Node& node) const {
+  return !to_inputs_ || known_slot(&node) == UINT32_MAX || will_run(node);
+}
+bool is_computed(const Node& next) { return !t_run || t_run->is_computed(next); }
 bool run_is_plain() { return !t_run || t_run->plain(); }
 Ref<Node> failed_node() { return std::exchange(t_failed, nullptr); }
 
@@ -166,15 +169,13 @@ void GraphTask::mark_needed(const std::vector<Edge>& inputs) {
     if (!inputs[i].node) continue;  // a view made under no_grad has no Node
     const uint32_t slot = known_slot(inputs[i].node.get());
     if (slot == UINT32_MAX) continue;
-    // The gradient of a leaf is accumulated by its Node, that of another input by the hook that
-    // retains it.
-    const bool is_leaf = dynamic_cast<const AccumulateGrad*>(inputs[i].node.get());
-    if (options_.accumulate && is_leaf) {
+    if (options_.accumulate) {  // by the leaf's Node, or by a hook of a result that retains its
+                                // gradient
       entries_[slot].needed = true;
       continue;
     }
     entries_[slot].captured = true;
-    if (!options_.accumulate) captures_.push_back({slot, inputs[i].input, i});
+    captures_.push_back({slot, inputs[i].input, i});
   }
   for (uint32_t slot : order_) {
     Entry& entry = entries_[slot];

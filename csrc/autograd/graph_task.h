@@ -25,6 +25,8 @@ class GraphTask {
   Node* running() const { return running_; }
   bool plain() const { return options_.accumulate && !to_inputs_; }
   bool will_run(const Node& node) const;
+  // The same, and true for a Node that is not in the pass's graph.
+  bool is_computed(const Node& node) const;
 
   std::vector<Tensor> execute(std::vector<Edge> roots, std::vector<Tensor> gradients,
                               const std::vector<Edge>& inputs);

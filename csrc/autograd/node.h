@@ -60,6 +60,9 @@ class SavedVisitor {
   virtual void operand(std::string_view name, SavedOperand& saved);
 };
 
+// False if this thread's pass leads to `next` and ignores its gradient.
+bool is_computed(const Node& next);
+
 class Node : public RefCounted {
  public:
   Node();
@@ -94,7 +97,11 @@ class Node : public RefCounted {
   uint32_t add_undefined_input();
   void add_edge(Edge edge);
   void add_edge(const Tensor& input);
-  bool needs(size_t edge) const { return edge < edges_.size() && edges_[edge].node; }
+  // True if the gradient of an edge is used: there is a Node, and this thread's pass, if it computes
+  // the gradients of some inputs only, goes there.
+  bool needs(size_t edge) const {
+    return edge < edges_.size() && edges_[edge].node && is_computed(*edges_[edge].node);
+  }
 
   // Hooks are rare, so they are allocated separately. Threads add, remove and run them at the same
   // time: a pass runs copies.

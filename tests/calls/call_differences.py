@@ -100,8 +100,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         r"shape|structure|values",
     ),
     Difference(
-        "written in place, elu saves its operand and has its gradient; PyTorch's, of the result, is wrong for a negative "
-        "input_scale and refused for a negative slope",
+        "written in place, elu saves its operand and has its gradient; PyTorch's, of the result, is wrong for a "
+        "negative input_scale and refused for a negative slope",
         r"(nn\.functional\.)?c?elu_?",
         r"gradient (0: values|is there, PyTorch raises RuntimeError: In-place elu)",
     ),

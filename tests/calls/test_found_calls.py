@@ -1090,7 +1090,7 @@ def test_slopes_at_the_ends_are_computed_in_the_dtype_of_the_coordinates() -> No
     assert first != sum(float(w) * v for w, v in zip(weights, y.tolist(), strict=True))
 
 
-# ---- tensors made of tensors
+# ---- a tensor as the argument of a constructor
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ KNOWN_OF_PROGRAMS = {
         "does not raise", r"not RuntimeError \(one of the variables needed for gradient",
         r"\b(square_?|masked_select)\(",
     ),
-    # It multiplies the results of _unsafe_view, which have version counters of their own.
+    # It multiplies the results of _unsafe_view, each of which has its own version counter.
     "PyTorch's kron does not notice that an operand has been written before its gradient is computed": (
         "raises", r"^RuntimeError \(one of the variables needed for gradient .* not None", r"\bkron\(",
     ),

@@ -61,7 +61,10 @@ inline R angle(R x) {
 template <class R>
 inline Complex<R> sgn(Complex<R> z) {
   const R size = magnitude(z);
-  return size == 0 ? Complex<R>(0) : Complex<R>(z.re / size, z.im / size);
+  // A complex division gives 0 for a real part of -0, and NaN for both parts of infinite numbers.
+  const R nan_if_infinite = size - size;
+  return size == 0 ? Complex<R>(0)
+                   : Complex<R>(z.re / size + R(0) + nan_if_infinite, z.im / size + nan_if_infinite);
 }
 
 template <class R>

@@ -37,11 +37,11 @@ inline double double_from(int64_t x) {
   const auto low = std::bit_cast<double>((bits & 0xffffffffu) | 0x4330000000000000u);
   return (high - (0x1p84 + 0x1p63 + 0x1p52)) + low;
 }
-// The double must be exact, or the float would be rounded twice: below the last place of a large
-// number's float, one bit tells that there were others.
+// The double must be exact, or the float would be rounded twice: of a large number, one bit stands
+// for those far below the last place of its float.
 inline float float_from(int64_t x) {
-  const int64_t rest = x & 0xffff;
-  const int64_t short_x = (x - rest) | (rest != 0 ? 0x8000 : 0);
+  const int64_t low = x & 0xffff;
+  const int64_t short_x = (x - low) | (low != 0 ? 0x8000 : 0);
   const bool exact = (x <= (int64_t{1} << 53)) & (x >= -(int64_t{1} << 53));
   return static_cast<float>(double_from(exact ? x : short_x));
 }
