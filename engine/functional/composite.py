@@ -90,6 +90,8 @@ def _weighted(input: Tensor, dim: int, first: int, weights: Sequence[Any]) -> Te
 def _slopes(input: Tensor, dim: int, steps: Tensor | Number, edge_order: int) -> Tensor:
     """Estimate the derivative along one dimension; `steps` is the distance of neighbours, or a tensor of them."""
     size = input.shape[dim]
+    near: list[Any]  # the two distances at each end
+    far: list[Any]
     if isinstance(steps, Tensor):
         shape = [1] * input.dim()
         shape[dim] = -1
