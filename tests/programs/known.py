@@ -44,7 +44,9 @@ KNOWN = {
         "raises", r"^RuntimeError \(matmul: unsupported operation: more than one element of the written-to", r"out=",
     ),
     "PyTorch reduces into out= whose elements share memory, and mixes the results of several": (
-        "raises", r"^RuntimeError \((sum|prod|mean|amax): unsupported operation: more than one element of the written",
+        "raises|values",
+        r"^RuntimeError \((sum|prod|mean|amax): unsupported operation: more than one element of the written"
+        r"|\(elements share memory\)$",
         r"lib\.(sum|prod|mean|amax)\(.*out=",
     ),
     "PyTorch's factories write out= that requires grad and whose elements share memory, each several times": (
