@@ -247,16 +247,19 @@ class TraceWriter:
         """Reads the ring, for about that long, and stores what came; returns the number of events.
 
         All is copied out of the ring first, which frees its room for the program. It is packed when it is a
-        whole segment or some time old; without `seconds`, to the last event.
+        whole segment or some time old; without `seconds`, at once, up to the event that was the last one when
+        `pump` was called: a program that is faster than the writer would never let it return.
         """
         deadline = time.monotonic() + (1e9 if seconds is None else seconds)
+        head = self.ring["head"]
         used = self._collect()
         age = 0.0 if seconds is None else FLUSH_SECONDS if used else QUIET_SECONDS
         while self._waiting or self._is_due(age):
             if time.monotonic() > deadline:
                 break
             self._store()
-            used += self._collect()
+            if seconds is not None or self.ring["tail"] < head:
+                used += self._collect()
         return used
 
     def _collect(self) -> int:

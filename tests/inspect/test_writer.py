@@ -119,6 +119,32 @@ def test_a_busy_program_gets_its_room_back_before_anything_is_packed(
     assert list(trace.events["a"]) == list(range(512))
 
 
+def test_a_program_faster_than_the_writer_does_not_hold_it(
+    ring: Ring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`pump` stores what was said before it was called, however much follows while it works."""
+    producer = FakeSink(ring)
+    writer = TraceWriter(ring, tmp_path / "t.uht")
+    add, segments = TraceFile.add, 0
+
+    def add_and_go_on(file: TraceFile, events: np.ndarray, blobs: bytes | memoryview) -> None:
+        nonlocal segments
+        add(file, events, blobs)
+        segments += 1
+        assert segments < 100, "pump follows the program for ever"
+        assert producer.emit(MARK, 100 + segments)
+
+    monkeypatch.setattr(TraceFile, "add", add_and_go_on)
+    for number in range(100):
+        producer.emit(MARK, number)
+    assert writer.pump() == 100
+    assert ring.pending == 1
+    monkeypatch.undo()
+    writer.finish()
+    events = TraceReader.open(tmp_path / "t.uht").events
+    assert list(events["a"]) == [*range(100), 101]
+
+
 def test_an_existing_file_is_never_overwritten(ring: Ring, tmp_path: Path) -> None:
     path = tmp_path / "precious"
     path.write_text("data")
