@@ -56,6 +56,13 @@ KNOWN = {
     "PyTorch looks for the history of a view in a base that has become too small for it, and raises": (
         "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$", r"\.set_\(\)|\.resize_\(",
     ),
+    "PyTorch repeats view_as_complex for a base whose dimensions have changed places, and raises": (
+        "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$", r"\.(swapaxes|swapdims|transpose|t)_\(",
+    ),
+    "PyTorch's factories refuse out= that is a view whose base has got a history, until grad_fn is read": (
+        "does not raise", r"not RuntimeError \(aten::(zeros|ones|full|empty)\(\): functions with out=",
+        r"lib\.(zeros|ones|full|empty)\(.*out=",
+    ),
     "PyTorch copies the gradient of a leaf that is itself the root into the leaf's sizes, which out= has changed": (
         "grad shape", r"^\w+: (\(.*\)), not (\(.*\)) \(of a tensor of shape \2\)$", r"^\w+\.backward\(",
     ),
@@ -190,7 +197,8 @@ KNOWN_OF_PROGRAMS = {
     # The gradient of square contains self.pow(1), whose own gradient is 1 whatever self is; that of masked_select is
     # written into zeros_like(self).
     "PyTorch saves an operand whose elements it does not read": (
-        "does not raise", r"not RuntimeError \(one of the variables needed for gradient",
+        "does not raise",
+        r"not RuntimeError \((one of the variables needed for gradient|Output \d+ of \w+ is a view and its base)",
         r"\b(square_?|masked_select)\(",
     ),
     # It multiplies the results of _unsafe_view, each of which has its own version counter.

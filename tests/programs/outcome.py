@@ -98,10 +98,13 @@ def facts_of_all(lib: Any, tensors: dict[str, Any]) -> dict[str, Facts]:
         if grad is not None:
             shared = next((other for other, y in tensors.items() if y is grad), "")
             result[name]["grad"] = (shared, facts(lib, grad, storages, {}))
-            # The number of writes during the computation of a gradient may differ.
-            result[name]["grad"][1]["_version"] = 0
-            if shared:
-                result[shared]["_version"] = 0
+    for name, of_tensor in result.items():
+        if is_grad(
+            name, result
+        ):  # the number of writes during the computation of a gradient may differ
+            of_tensor["_version"] = 0
+        if of_tensor["grad"] is not None:
+            of_tensor["grad"][1]["_version"] = 0
     return result
 
 
@@ -252,8 +255,11 @@ def difference(steps: list[Step], expected: list[Step]) -> Difference | None:
 
 
 def is_grad(name: str, tensors: dict[str, Facts]) -> bool:
-    """Return True if it is the name of another tensor's .grad."""
-    return any(facts["grad"] is not None and facts["grad"][0] == name for facts in tensors.values())
+    """Return True if it is the name of another tensor's .grad, or of a view of it."""
+    return name in tensors and any(
+        facts["grad"] is not None and facts["grad"][1]["storage"] == tensors[name]["storage"]
+        for facts in tensors.values()
+    )
 
 
 def dtypes_by_storage(tensors: dict[str, Facts]) -> list[set[str]]:

@@ -299,8 +299,21 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "v1.sum().backward()\n",
         "x0 = lib.ones((2, 2), dtype=lib.uint8)\n"
         "lib.sum(x0[..., None], 2, out=x0.as_strided((2, 2), (1, 1)))\n",
+        "x0 = lib.ones((2, 2)).requires_grad_()\n"
+        "v1 = x0.double()\n"
+        "v2 = lib.view_as_complex(v1)\n"
+        "v1.swapaxes_(0, 1)\n",
+        "x0 = lib.tensor([2.0, 1.75]).requires_grad_()\n"
+        "v1 = x0.chunk(2)[0].masked_select(lib.ones(1) > 0)\n"
+        "with lib.no_grad():\n    x0 **= 2\n"
+        "v1.backward()\n",
+        "x0 = lib.zeros(()).requires_grad_()\nx0.backward()\nv1 = x0.grad\nv2 = v1.expand((1, 2))\n",
+        "x0 = lib.ones(4)\n"
+        "x1 = lib.ones(()).requires_grad_()\n"
+        "v1 = x0[...]\n"
+        "for row in v1:\n    lib.ones(2, out=v1)\n    x0.add_(x1)\n",
     ],
-    ids=["bits of NaN", "mean out=", "complex", "kron", "out= over itself"],
+    ids=["bits", "mean", "complex", "kron", "sum", "swapaxes", "chunk", "view of grad", "ones"],
 )
 def test_differences_that_have_a_reason(text: str) -> None:
     pytest.importorskip("torch")
