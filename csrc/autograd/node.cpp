@@ -12,9 +12,10 @@ namespace uh::autograd {
 namespace {
 
 thread_local uint64_t t_sequence = 0;
-// Nodes whose last reference was released while another was being freed: Note [Deep graphs].
-thread_local bool t_freeing = false;
-thread_local std::vector<Node*> t_doomed;
+// While a node is being freed: those whose last reference was released during this. Note [Deep graphs].
+// The list is the outermost `dispose`'s, not the thread's: nodes are freed after the thread's own
+// destructors, too, if a static object holds a Tensor.
+thread_local std::vector<Node*>* t_doomed = nullptr;
 
 std::atomic<bool> g_anomaly{false}, g_check_nan{true};
 std::atomic<const char* (*)()> g_traceback{nullptr};
@@ -43,18 +44,19 @@ Node::~Node() {
 }
 
 void Node::dispose() {
-  if (t_freeing) {
-    t_doomed.push_back(this);
+  if (t_doomed) {
+    t_doomed->push_back(this);
     return;
   }
-  t_freeing = true;
+  std::vector<Node*> doomed;
+  t_doomed = &doomed;
   delete this;
-  while (!t_doomed.empty()) {
-    Node* next = t_doomed.back();
-    t_doomed.pop_back();
+  while (!doomed.empty()) {
+    Node* next = doomed.back();
+    doomed.pop_back();
     delete next;
   }
-  t_freeing = false;
+  t_doomed = nullptr;
 }
 
 // NODE_NEW is recorded at the first edge or output: name() is virtual, so not in the constructor.

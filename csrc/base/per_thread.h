@@ -2,16 +2,25 @@
 //
 // It is on the heap: libraries that Python loads late share 512 bytes of thread-local memory. If
 // torch has used them up, a library that needs more fails to load.
+//
+// It may be used until the process ends. The destructors of static objects run after those of the
+// main thread's thread-local ones, and may release Tensors: they get another T, which is leaked.
 #pragma once
 
-#include <memory>
+#include <utility>
 
 namespace uh {
 
 template <class T>
 T& per_thread() {
-  thread_local std::unique_ptr<T> value;
-  if (!value) value = std::make_unique<T>();
+  thread_local constinit T* value = nullptr;
+  if (!value) [[unlikely]] {
+    struct Owner {
+      ~Owner() { delete std::exchange(value, nullptr); }
+    };
+    thread_local Owner owner;
+    value = new T;
+  }
   return *value;
 }
 

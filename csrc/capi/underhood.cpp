@@ -19,6 +19,7 @@
 #include "base/call_section.h"
 #include "base/imported_name.h"
 #include "base/parallel.h"
+#include "base/per_thread.h"
 #include "capi/convert.h"
 #include "capi/convert_autograd.h"
 #include "capi/library.h"
@@ -42,24 +43,24 @@ struct Failure {
 };
 // Note [The last error]. The maximum depth of the stack, for hosts that do not read errors.
 constexpr size_t kMaxFailures = 16;
-thread_local std::vector<Failure> t_failures;
+std::vector<Failure>& failures() { return per_thread<std::vector<Failure>>(); }
 
 }  // namespace
 
 size_t set_last_error(ErrorKind kind, const char* text) {
-  if (t_failures.size() == kMaxFailures) t_failures.erase(t_failures.begin());
-  t_failures.push_back({kind, text});
-  return t_failures.size() - 1;
+  if (failures().size() == kMaxFailures) failures().erase(failures().begin());
+  failures().push_back({kind, text});
+  return failures().size() - 1;
 }
 
 void forget_errors(size_t until) {
-  if (t_failures.size() > until) t_failures.resize(until);
+  if (failures().size() > until) failures().resize(until);
 }
 
 void throw_last_error() {
-  if (t_failures.empty()) throw Error(ErrorKind::kInternal, "a callback failed without an error");
-  const Failure last = std::move(t_failures.back());
-  t_failures.pop_back();
+  if (failures().empty()) throw Error(ErrorKind::kInternal, "a callback failed without an error");
+  const Failure last = std::move(failures().back());
+  failures().pop_back();
   throw Error(last.kind, last.text);
 }
 
@@ -87,11 +88,11 @@ int uh_initialise(void) {
 }
 
 int uh_last_error_kind(void) {
-  return static_cast<int>(t_failures.empty() ? ErrorKind::kInternal : t_failures.back().kind);
+  return static_cast<int>(failures().empty() ? ErrorKind::kInternal : failures().back().kind);
 }
-const char* uh_last_error(void) { return t_failures.empty() ? "" : t_failures.back().text.c_str(); }
+const char* uh_last_error(void) { return failures().empty() ? "" : failures().back().text.c_str(); }
 void uh_forget_last_error(void) {
-  if (!t_failures.empty()) t_failures.pop_back();
+  if (!failures().empty()) failures().pop_back();
 }
 
 void uh_release(uh_handle self) {

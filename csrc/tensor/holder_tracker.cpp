@@ -5,6 +5,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/per_thread.h"
+
 namespace uh {
 namespace {
 
@@ -25,8 +27,11 @@ int64_t count_of(int64_t tensor) {
   return it == watched().end() ? 0 : it->second->use_count();
 }
 
-// The counts that this thread has recorded since it last settled.
-thread_local std::unordered_map<int64_t, int64_t> t_unsettled;
+// The counts that this thread has recorded since it last settled, by tensor.
+struct Unsettled {
+  std::unordered_map<int64_t, int64_t> counts;
+};
+std::unordered_map<int64_t, int64_t>& unsettled_counts() { return per_thread<Unsettled>().counts; }
 
 void emit(events::Kind kind, const TensorUse& use, int64_t count) {
   events::emit(kind, use.tensor, static_cast<int64_t>(use.kind), use.holder, count, use.position);
@@ -49,7 +54,7 @@ void forget(int64_t tensor) {
 void record_references(const std::vector<TensorUse>& dropped, const std::vector<TensorUse>& added,
                        const std::vector<int64_t>& passing) {
   if (!events::on() || dropped.size() + added.size() == 0) return;
-  // What to add to the current count to obtain the count after each event.
+  // The number to add to the current count to obtain the count after each event.
   std::unordered_map<int64_t, int64_t> later;
   for (const TensorUse& use : dropped) ++later[use.tensor];
   for (const TensorUse& use : added) --later[use.tensor];
@@ -66,24 +71,24 @@ void record_references(const std::vector<TensorUse>& dropped, const std::vector<
 
 void settle_counts() {
   if (!events::on()) return;
-  for (const auto& [tensor, recorded] : t_unsettled) {
+  for (const auto& [tensor, recorded] : unsettled_counts()) {
     const int64_t count = count_of(tensor);
     if (count > 0 && count != recorded) events::emit(events::Kind::kUSE_COUNT, tensor, count);
   }
-  t_unsettled.clear();
+  unsettled_counts().clear();
 }
 
 namespace {
-void unsettled(const std::vector<TensorUse>& uses) {
-  if (t_unsettled.size() + uses.size() > kMaxUnsettled) t_unsettled.clear();
-  for (const TensorUse& use : uses) t_unsettled[use.tensor] = count_of(use.tensor);
+void add_unsettled(const std::vector<TensorUse>& uses) {
+  if (unsettled_counts().size() + uses.size() > kMaxUnsettled) unsettled_counts().clear();
+  for (const TensorUse& use : uses) unsettled_counts()[use.tensor] = count_of(use.tensor);
 }
 }  // namespace
 
 HolderTracker::~HolderTracker() {
   if (!events::on()) return;
   record_references(recorded_, {});
-  unsettled(recorded_);
+  add_unsettled(recorded_);
 }
 
 void HolderTracker::update(const std::vector<Reference>& references) {
@@ -110,15 +115,15 @@ void HolderTracker::update(const std::vector<Reference>& references) {
   added = middle(fresh);
   recorded_ = std::move(fresh);
   record_references(dropped, added);
-  unsettled(dropped);
-  unsettled(added);
+  add_unsettled(dropped);
+  add_unsettled(added);
 }
 
 void HolderTracker::take(int64_t index, const Tensor& tensor) {
   watch(*tensor.impl());
   recorded_.push_back({kind_, holder_, index, tensor.id()});
   record_references({}, {recorded_.back()});
-  unsettled({recorded_.back()});
+  add_unsettled({recorded_.back()});
 }
 
 int64_t HolderTracker::next_number() {
