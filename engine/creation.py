@@ -16,7 +16,7 @@ from engine._native.errors import raise_last
 from engine._native.namespace import namespace
 from engine.arguments import type_word
 from engine.dtypes import CPU, as_device, as_dtype, device, dtype, strided
-from engine.marshal import python_number
+from engine.marshal import ints, python_number
 from engine.numpy_bridge import from_numpy, share
 from engine.tensor import Tensor, wrap
 from engine.tensor_new import from_array, from_bytes, from_nested, is_array
@@ -305,7 +305,7 @@ def empty(*size: Any, **options: Any) -> Tensor:
     """
     if len(size) > 1 and not options and default_device is None:  # the usual call: see zeros
         try:
-            handle = _empty(size, len(size), -1, -1, -1)
+            handle = _empty(*ints(size), -1, -1, -1)
         except (TypeError, OverflowError):
             return _empty_with_options(*size)
         if not handle:
@@ -351,7 +351,7 @@ def zeros(*size: Any, **options: Any) -> Tensor:
     # every keyword-only parameter with a default costs this call a dictionary look-up.
     if size and not options and default_device is None:
         try:
-            handle = _zeros(size, len(size), -1, -1) if len(size) > 1 else _zeros_1d(*size)
+            handle = _zeros(*ints(size), -1, -1) if len(size) > 1 else _zeros_1d(*size)
         except (TypeError, OverflowError):
             return _zeros_with_options(*size)
         if not handle:

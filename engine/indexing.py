@@ -17,7 +17,7 @@ from engine._native.errors import raise_last
 from engine._native.namespace import namespace
 from engine.dtypes import bool_, dtype, int8, int16, int64, uint8
 from engine.tensor import Tensor, wrap
-from engine.tensor_new import is_array, is_sequence
+from engine.tensor_new import from_nested, is_array, is_sequence
 
 # One tensor of indices per dimension, None for a dimension that is taken in full.
 Advanced: TypeAlias = list[Tensor | None]
@@ -54,8 +54,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     handle = _basic(self._h, id(index))
     if handle:
         return wrap(handle)
-    if index.__class__ is list and index and index[0].__class__ is int:
-        index = _normal(index)
+    if index.__class__ is list and {int}.issuperset(map(type, index)) and index:
+        index = from_nested(index, int64, "index")
     if isinstance(index, Tensor) and index.dtype is int64 and index.dim() and self.dim():
         return ops.index(self, [index, *[None] * (self.dim() - 1)])
     view, advanced = _resolve(self, index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import struct
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from engine.dtypes import dtype as _dtype
 from engine.tensor import Tensor, wrap
 
 _INT64 = 1 << 63
+_HANDLES = ffi.typeof("uh_handle[]")  # a type in a string is looked up in each call
 _BITS, _DOUBLE = struct.Struct("<q"), struct.Struct("<d")
 
 
@@ -103,6 +105,14 @@ def operand(value: Any) -> tuple[int, int, int, float]:
     return (0, *number(value))
 
 
+def packed(code: str, values: Sequence[Any]) -> bytes:
+    """Pack numbers of 8 bytes, "q", "Q" or "d", for a C function's `const void*`: cffi copies no bytes object.
+
+    Raises: OverflowError for an int beyond 64 bits.
+    """
+    return array(code, values).tobytes()
+
+
 def _natively(kind: int) -> Callable[[Any], Any]:
     """Decorate a function of one argument: the values that most calls have are converted in C."""
 
@@ -125,15 +135,16 @@ def ints(value: Any) -> tuple[Any, int]:
     if value and isinstance(value[0], bool):  # as in PyTorch: True as the second item is 1
         raise TypeError("expected a tuple of ints, got a bool as the first")
     values = [v.__index__() for v in value]
-    return values, len(values)
+    return packed("q", values), len(values)
 
 
+@_natively(lib.kConvertIntsOrInt)
 def ints_or_int(value: Any) -> tuple[Any, int]:
     """Convert as `ints` does; a single int stands for one or for several, as `int[2]` in a schema says."""
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        return (int(value),), 1
+        return packed("q", (int(value),)), 1
     if isinstance(value, Tensor):
-        return (value.__index__(),), 1
+        return packed("q", (value.__index__(),)), 1
     return ints(value)
 
 
@@ -142,9 +153,9 @@ def floats(value: Any) -> tuple[Any, int]:
     if value is None:
         return ffi.NULL, -1
     if isinstance(value, (numbers.Real, Tensor)):
-        return (float(python_number(value)),), 1
+        return packed("d", (float(python_number(value)),)), 1
     values = [float(python_number(v)) for v in value]
-    return values, len(values)
+    return packed("d", values), len(values)
 
 
 def c_string(value: str | None) -> Any:
@@ -157,7 +168,8 @@ def optional_number(value: Any) -> tuple[int, Any]:
     return (0, 0) if value is None else (1, python_number(value))
 
 
-def handles(tensors: Sequence[Tensor]) -> tuple[list[int], int]:
+@_natively(lib.kConvertHandles)
+def handles(tensors: Sequence[Tensor]) -> tuple[bytes, int]:
     """Convert a list or tuple of tensors to (handles, length).
 
     Other iterables are rejected: an iterator that creates its items would free each one at once.
@@ -165,15 +177,15 @@ def handles(tensors: Sequence[Tensor]) -> tuple[list[int], int]:
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"expected a sequence of tensors, got {type(tensors).__name__}")
     values = [t._h for t in tensors]
-    return values, len(values)
+    return packed("Q", values), len(values)
 
 
-def maybe_handles(tensors: Sequence[Tensor | None]) -> tuple[list[int], int]:
+def maybe_handles(tensors: Sequence[Tensor | None]) -> tuple[bytes, int]:
     """Convert tensors as `handles` does; None becomes handle 0."""
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"expected a sequence of tensors, got {type(tensors).__name__}")
     values = [0 if t is None else t._h for t in tensors]
-    return values, len(values)
+    return packed("Q", values), len(values)
 
 
 @_natively(lib.kConvertOptionalCode)
@@ -207,10 +219,10 @@ def take_list(pointer: Any) -> tuple[Tensor, ...]:
 
 def take_tuple(function: Callable[..., int], n: int, *args: Any) -> tuple[Tensor | None, ...]:
     """Call a C function that writes `n` handles, and wrap them; a result that was not requested is None."""
-    out = ffi.new("uh_handle[]", n)
+    out = ffi.new(_HANDLES, n)
     if function(*args, out):
         raise_last()
-    return tuple(wrap(h) if h else None for h in out)
+    return tuple([wrap(h) if h else None for h in ffi.unpack(out, n)])
 
 
 def read_scalar(value: Any) -> bool | int | float | complex:

@@ -24,6 +24,7 @@ from engine.dtypes import (
     int64,
     promote_types,
 )
+from engine.marshal import packed
 from engine.tensor import Tensor, wrap
 
 _MAX_DIMS = 64
@@ -80,19 +81,21 @@ def from_bytes(data: bytes, kind: dtype, sizes: Sequence[int]) -> Tensor:
 
 def from_nested(data: Any, dtype: dtype | None, function: str) -> Tensor:
     """Create a tensor of the numbers in nested sequences; a number alone gives 0 dimensions."""
-    if data.__class__ is list and data and _NUMBERS.issuperset(map(type, data)):
+    types = set(map(type, data)) if data.__class__ is list else set()
+    if types and types <= _NUMBERS:
         sizes, flat = [len(data)], data  # the usual case, which this makes three times as fast
     else:
         sizes, flat = _sizes(data, function), []
         _flatten(data, 0, sizes, flat, function)
+        types = set(map(type, flat))
     try:
-        kind = infer_dtype(flat, function)
+        kind = infer_dtype(flat, types, function)
     except RuntimeError as error:
         if dtype is None:
             raise
         raise TypeError(f"{function}: elements must be numbers: {error}") from None
     kind = kind if dtype is None else dtype
-    source, buffer = _buffer(flat, kind, function)
+    source, buffer = _buffer(flat, types, kind, function)
     handle = lib.uh_from_data(buffer, source.code, sizes, len(sizes), kind.code)
     if not handle:
         raise_last()
@@ -143,13 +146,12 @@ def _flatten(data: Any, dim: int, sizes: list[int], flat: list[Any], function: s
         _flatten(item, dim + 1, sizes, flat, function)
 
 
-def infer_dtype(flat: list[Any], function: str) -> dtype:
-    """Return the promoted dtype of Python numbers, NumPy scalars and one-element tensors."""
+def infer_dtype(flat: list[Any], types: set[type], function: str) -> dtype:
+    """Return the promoted dtype of Python numbers, NumPy scalars and one-element tensors, which have these types."""
     if not flat:
         return get_default_dtype()
     promoted: dtype | None = None
-    kinds = set(map(type, flat))
-    for kind in kinds:
+    for kind in types:
         if kind is float:
             element_dtype = get_default_dtype()
         elif kind is bool:
@@ -193,16 +195,22 @@ def _dtype_of(item: Any, function: str) -> dtype:
     raise RuntimeError(f"{function}: could not infer dtype of {type(item).__name__}, got {item!r}")
 
 
-def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:
+def _buffer(flat: list[Any], types: set[type], kind: dtype, function: str) -> tuple[dtype, bytes]:
     """Return the elements as C doubles (in pairs for complex numbers) or int64s, and the dtype of that buffer."""
     if kind.is_complex:
         parts = [part for z in map(complex, flat) for part in (z.real, z.imag)]
-        return complex128, ffi.new("double[]", parts)
+        return complex128, packed("d", parts)
     if kind.is_floating_point:
-        return float64, ffi.new("double[]", flat)
+        return float64, packed("d", flat)
     if kind is bool_:
-        return int64, ffi.new("int64_t[]", [bool(item) for item in flat])
-    numbers = [item if type(item) is int else _truncated(item, kind, function) for item in flat]
+        return int64, packed("q", [bool(item) for item in flat])
+    if kind is int64 and types == {int}:
+        try:
+            return int64, packed("q", flat)
+        except OverflowError:
+            numbers = flat  # the error below says which number
+    else:
+        numbers = [item if type(item) is int else _truncated(item, kind, function) for item in flat]
     if numbers:
         limits = iinfo(kind)
         # As in PyTorch, -1 becomes the largest unsigned number and -255 becomes 1.
@@ -214,7 +222,7 @@ def _buffer(flat: list[Any], kind: dtype, function: str) -> tuple[dtype, Any]:
                     f"{function}: value {value} cannot be converted to type {kind.name} without "
                     f"overflow; {kind.name} holds {limits.min} to {limits.max}"
                 )
-    return int64, ffi.new("int64_t[]", numbers)
+    return int64, packed("q", numbers)
 
 
 def _truncated(item: Any, kind: dtype, function: str) -> int:

@@ -107,10 +107,10 @@ def generate(args: argparse.Namespace) -> None:
         args.source / "base" / "error_kinds.h",
         args.source / "capi" / "underhood.h",
         *parts,
-        out / "underhood_ops.h",
         *sorted(args.native.glob("*.h")),
     ]
     blocks = [capi.cdef_block(h.read_text()) for h in headers]
+    blocks.append(capi.declarations(ops, for_cffi=True))
     blocks += [h.read_text() for h in sorted(args.native.glob("*.cdef"))]  # only cffi reads these
     write(args.out / "ffi.cdef.h", "\n".join(blocks))
     native = [h.name for h in args.native.glob("*.h") if "cdef begin" in h.read_text()]

@@ -8,9 +8,17 @@ EXPORT = 'extern "C" '
 HEAD = "/* Generated from csrc/ops yaml by csrc/codegen/capi.py. Do not edit. */\n"
 
 
-def c_parameters(a: Argument) -> list[str]:
-    """The C parameters that carry one argument."""
+def c_parameters(a: Argument, for_cffi: bool = False) -> list[str]:
+    """The C parameters that carry one argument.
+
+    For cffi an array has items of no type: it passes a bytes object's memory as `const void*`, and would convert
+    a list item by item.
+    """
     n = a.name
+
+    def array(items: str) -> list[str]:
+        return [f"const {'void' if for_cffi else items}* {n}", f"int64_t {n}_n"]
+
     match a.type:
         case "Tensor" | "Tensor?":
             return [f"uh_handle {n}"]
@@ -19,11 +27,11 @@ def c_parameters(a: Argument) -> list[str]:
         case "Scalar" | "Scalar?":
             return [f"int {n}_kind", f"int64_t {n}_i", f"double {n}_d"]
         case "int[]" | "int[]?":
-            return [f"const int64_t* {n}", f"int64_t {n}_n"]
+            return array("int64_t")
         case "float[]" | "float[]?":
-            return [f"const double* {n}", f"int64_t {n}_n"]
+            return array("double")
         case "Tensor[]" | "Tensor?[]":
-            return [f"const uh_handle* {n}", f"int64_t {n}_n"]
+            return array("uh_handle")
         case "int?" | "bool?":
             return [f"int {n}_given", f"int64_t {n}"]
         case "float?":
@@ -110,8 +118,8 @@ WRAP = {
 }
 
 
-def prototype(op: Operator) -> str:
-    parameters = [p for a in op.arguments for p in c_parameters(a)]
+def prototype(op: Operator, for_cffi: bool = False) -> str:
+    parameters = [p for a in op.arguments for p in c_parameters(a, for_cffi)]
     ctype, extra, _ = RESULTS[result_kind(op)]
     parameters += [extra] if extra else []
     return f"{ctype} uh_{op.cpp_name}({', '.join(parameters) or 'void'})"
@@ -146,19 +154,25 @@ def _default(a: Argument) -> str:
     )
 
 
+def declarations(ops: list[Operator], for_cffi: bool = False) -> str:
+    lines = []
+    for op in ops:
+        lines.append(prototype(op, for_cffi) + ";")
+        if has_fast_form(op):
+            lines.append(fast_prototype(op) + ";")
+            lines += [f"{prototype};" for prototype, _ in number_prototypes(op)]
+    return "\n".join(lines)
+
+
 def ops_h(ops: list[Operator]) -> str:
     lines = [
         HEAD,
         "#ifndef UNDERHOOD_OPS_H\n#define UNDERHOOD_OPS_H\n",
         '#include "capi/underhood.h"\n',
     ]
-    lines.append('#ifdef __cplusplus\nextern "C" {\n#endif\n/* cdef begin */')
-    for op in ops:
-        lines.append(prototype(op) + ";")
-        if has_fast_form(op):
-            lines.append(fast_prototype(op) + ";")
-            lines += [f"{prototype};" for prototype, _ in number_prototypes(op)]
-    lines.append("/* cdef end */\n#ifdef __cplusplus\n}\n#endif\n#endif\n")
+    lines.append('#ifdef __cplusplus\nextern "C" {\n#endif')
+    lines.append(declarations(ops))
+    lines.append("#ifdef __cplusplus\n}\n#endif\n#endif\n")
     return "\n".join(lines)
 
 

@@ -1,8 +1,8 @@
 // Conversions that nearly every call of a generated function makes, as functions of C.
 //
-// They compute `ints(value)` of engine/marshal.py for lists and tuples of plain ints, and the code
-// of an argument that is None. Any other value goes to the Python function that the object was made
-// from.
+// They compute the functions of engine/marshal.py that they are named after, for the usual values: lists and
+// tuples of plain ints, of tensors, one int, None. Any other value goes to the Python function that the object
+// was made from. An array is a bytes object, which cffi passes without copying it.
 // Invariant: both do the same with the same values.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 // PyObject* arguments are passed as id(object).
 /* cdef begin */
-enum { kConvertInts, kConvertOptionalCode };
+enum { kConvertInts, kConvertIntsOrInt, kConvertHandles, kConvertOptionalCode };
 int uh_conversion(int kind, uintptr_t python_function, uintptr_t list);
 /* cdef end */
 
