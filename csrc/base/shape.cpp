@@ -28,7 +28,7 @@ int64_t checked_numel(IntSpan sizes, std::string_view op) {
 
 Dims contiguous_strides(IntSpan sizes) {
   Dims strides(sizes.size());
-  uint64_t step = 1;  // wraps for impossible sizes: an allocation checks them
+  uint64_t step = 1;  // may wrap around: the allocation rejects such sizes
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = static_cast<int64_t>(step);
     step *= sizes[i] > 1 ? static_cast<uint64_t>(sizes[i]) : 1;

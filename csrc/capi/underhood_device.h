@@ -22,10 +22,11 @@ const char* uh_device_name(int type);
 int uh_device_registered(int type);
 /* The number of devices of the type; 0: none is registered. May search for them first. */
 int uh_device_count(int type);
-/* The reason why there is no device, if the backend provides one; else "". */
+/* The reason for the absence of devices, if the backend provides one; else "". */
 const char* uh_device_absence(int type);
 
-/* `device` is a number returned by uh_device(). Functions return 0, or -1 on failure. */
+/* `device` is a number returned by uh_device(). Unless stated otherwise, functions return 0, or -1
+ * on failure. */
 
 /* The manufacturer's name of the device, or "". */
 const char* uh_device_title(int64_t device);
@@ -36,14 +37,14 @@ int uh_device_idle(int64_t device);
 
 typedef uint64_t uh_device_event; /* a point in a device's queue; 0 = none */
 
-/* Marks the present end of the device's queue. 0 on failure. */
+/* Marks the current end of the device's queue. 0 on failure. */
 uh_device_event uh_device_mark(int64_t device);
 void uh_device_event_release(uh_device_event event);
 /* 1 if the device has reached it; -1 on failure. */
 int uh_device_event_reached(uh_device_event event);
 /* Waits until the device has reached it. */
 int uh_device_event_wait(uh_device_event event);
-/* The nanosecond of the device's clock at which it was reached; -1 on failure. */
+/* The time on the device's clock, in nanoseconds, at which it was reached; -1 on failure. */
 int64_t uh_device_event_time(uh_device_event event);
 
 /* The number of times that the host has waited for devices of the type. */

@@ -421,6 +421,22 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
+class TextPrinter:
+    """A printer of expressions in a language with operators: brackets follow from their precedence."""
+
+    def print(self, node: Node) -> tuple[str, int]:
+        """Return the text and its precedence."""
+        raise NotImplementedError
+
+    def text(self, node: Node) -> str:
+        return self.print(node)[0]
+
+    def inside(self, node: Node, min_level: int) -> str:
+        """Return the text of an operand; in brackets if its precedence is below `min_level`."""
+        text, level = self.print(node)
+        return text if level >= min_level else f"({text})"
+
+
 def number(node: Node) -> float | None:
     """The value of a tree of literals, as a double; None if it contains anything else."""
     match node:

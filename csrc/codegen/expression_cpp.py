@@ -23,6 +23,7 @@ from expression import (
     Parameter,
     Part,
     Select,
+    TextPrinter,
     Type,
     Unary,
     number,
@@ -44,21 +45,12 @@ CPP_TYPES = {
 
 
 @dataclass(frozen=True)
-class Printer:
+class Printer(TextPrinter):
     """Prints expressions. `wrapping`: elements are integers, whose arithmetic wraps around."""
 
     wrapping: bool = False
 
-    def text(self, node: Node) -> str:
-        return self.print(node)[0]
-
-    def inside(self, node: Node, min_level: int) -> str:
-        """The text of an operand; in brackets if its precedence is below `min_level`."""
-        text, level = self.print(node)
-        return text if level >= min_level else f"({text})"
-
     def print(self, node: Node) -> tuple[str, int]:
-        """The text and its precedence."""
         if isinstance(node, Literal | Unary | Binary) and number(node) is not None:
             return self.literal(node), ATOM
         match node:
@@ -72,8 +64,8 @@ class Printer:
                 return f"{self.inside(a, ATOM)}.{name}", ATOM
             case Convert(type=Type.DOUBLE, a=a):
                 return self.print(a)
-            case Convert(type=wanted, a=a):
-                return f"static_cast<{CPP_TYPES[wanted]}>({self.text(a)})", ATOM
+            case Convert(type=target, a=a):
+                return f"static_cast<{CPP_TYPES[target]}>({self.text(a)})", ATOM
             case Call():
                 return self.call(node), ATOM
             case Unary(type=Type.ELEMENT, op="-", a=a) if self.wrapping:

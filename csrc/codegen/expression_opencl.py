@@ -1,4 +1,4 @@
-"""Expressions as OpenCL C: generated/opencl/pointwise.cpp, from the same trees as the CPU's loops.
+"""Expressions as OpenCL C: generated/opencl_pointwise.cpp, from the same trees as the CPU's loops.
 
 A program has an expression and the helpers that it calls: helpers.yaml's expressions are printed, other functions
 are in csrc/backend/opencl/functions.cl, by category of elements. An expression that calls any other helper runs on
@@ -30,9 +30,11 @@ from expression import (
     Parameter,
     Part,
     Select,
+    TextPrinter,
     Type,
     Unary,
     number,
+    walk,
 )
 from model import Operator
 from pointwise import PARAMETERS, RESULT_BOOL, all_helpers, operands, params, parsed, rows
@@ -89,7 +91,7 @@ def functions() -> dict[tuple[str, str], Function]:
 
 
 @dataclass
-class Printer:
+class Printer(TextPrinter):
     """Prints for one category; collects the called functions, callees first."""
 
     category: str
@@ -97,15 +99,7 @@ class Printer:
     doubles: bool = False
     zero_division: bool = False
 
-    def text(self, node: Node) -> str:
-        return self.print(node)[0]
-
-    def inside(self, node: Node, min_level: int) -> str:
-        text, level = self.print(node)
-        return text if level >= min_level else f"({text})"
-
     def print(self, node: Node) -> tuple[str, int]:
-        """The text and its precedence."""
         if node.type is Type.DOUBLE:
             self.doubles = True
         if isinstance(node, Literal | Unary | Binary) and number(node) is not None:
@@ -121,8 +115,8 @@ class Printer:
                 return f"{self.inside(a, ATOM)}.{'x' if name == 're' else 'y'}", ATOM
             case Convert(type=Type.ELEMENT, a=a) if self.category == "complex":
                 return f"(T)({self.inside(a, ATOM)} ? 1 : 0, 0)", ATOM
-            case Convert(type=wanted, a=a):
-                return f"({TYPES[wanted]})({self.text(a)})", ATOM
+            case Convert(type=target, a=a):
+                return f"({TYPES[target]})({self.text(a)})", ATOM
             case Call():
                 return self.call(node), ATOM
             case Unary(type=Type.ELEMENT, op="-", a=a) if self.category == "int":
@@ -244,8 +238,6 @@ def _is_of_doubles(helper: Helper) -> bool:
 
 
 def _has_arithmetic(body: Body) -> bool:
-    from expression import walk
-
     roots = [body.result, *(value for _, value in body.bindings)]
     return any(
         isinstance(n, Unary | Binary) and n.op in WRAPPING and n.type is Type.ELEMENT

@@ -75,16 +75,18 @@ class DTypeInfo(NamedTuple):
 '''
 
 
+def dtypes(source: Path) -> list[tuple[Argument, ...]]:
+    """The rows of base/dtypes.inc, in the order of their codes."""
+    path = source / "base" / "dtypes.inc"
+    return [
+        row for macro in ("UH_REAL_DTYPES", "UH_COMPLEX_DTYPES") for row in entries(path, macro, 7)
+    ]
+
+
 def codes_py(source: Path) -> str:
     """The text of engine/_generated/codes.py."""
-    dtypes = source / "base" / "dtypes.inc"
-    rows = [
-        row[2:]
-        for macro in ("UH_REAL_DTYPES", "UH_COMPLEX_DTYPES")
-        for row in entries(dtypes, macro, 7)
-    ]
     text = HEADER + "\nDTYPES: tuple[DTypeInfo, ...] = (\n"
-    text += "".join(f"    DTypeInfo{row!r},\n" for row in rows) + ")\n"
+    text += "".join(f"    DTypeInfo{row[2:]!r},\n" for row in dtypes(source)) + ")\n"
     codes = source / "events" / "codes.inc"
     holders = entries(codes, "UH_HOLDER", 3)
     keys = entries(source / "tensor" / "keys.inc", "UH_KEY", 2)

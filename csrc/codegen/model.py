@@ -167,6 +167,7 @@ class Pointwise:
     complex_result: str = "same"  # or "real": the result of complex operands
     complex_strides: str = "loop"  # the strides of that result: or "operand" or "row_major"
     check: str = ""  # C++ function of ops/pointwise_checks.h that rejects operands before the loop
+    rejects: str = ""  # "bool" or "complex" elements raise RuntimeError, not NotImplementedError
     promoting: bool = False  # the Scalar parameters take part in dtype promotion (clamp)
     all_numbers: bool = False  # every operand may be a number at once: add(2, 3)
     exact_out: bool = False  # out= must have the dtype of the result
@@ -404,52 +405,14 @@ def parse_schema(
 
 
 _KEYS = {
-    "schema",
-    "doc",
-    "python",
-    "varargs",
-    "older",
-    "kernel",
-    "kernels",
-    "composite",
-    "aliases",
-    "script_aliases",
-    "devices",
-}
-_KEYS |= {
-    "inplace_kernel",
-    "pointwise",
-    "expr",
-    "forms",
-    "bool",
-    "int",
-    "float",
-    "complex",
-    "complex_result",
-    "complex_strides",
-}
-_KEYS |= {
-    "numbers",
-    "check",
-    "promoting",
-    "loop",
-    "exact_number",
-    "rounded",
-    "widened",
-    "bits16",
-    "overlap",
-    "number_strides",
-}
-_KEYS |= {
-    "gradient",
-    "decompose",
-    "node",
-    "differentiable",
-    "differentiable_if",
+    "schema", "doc", "python", "varargs", "older", "aliases", "script_aliases", "tags", "devices",
+    "kernel", "kernels", "composite", "structured", "fold", "inplace_kernel", "inplace_structured",
+    "forms", "overlap", "out_dtype_of", "bumps", "overloads", "overload_defaults",
+    "pointwise", "expr", "bool", "int", "float", "complex", "complex_result", "complex_strides",
+    "numbers", "number_strides", "check", "rejects", "promoting", "loop", "exact_number", "rounded",
+    "widened", "bits16", "gradient", "decompose", "node", "differentiable", "differentiable_if",
     "complex_gradient",
-}
-_KEYS |= {"overloads", "overload_defaults", "bumps", "tags", "out_dtype_of"}
-_KEYS |= {"structured", "inplace_structured", "fold"}
+}  # fmt: skip
 
 
 def _default_python(name: str) -> tuple[str, ...]:
@@ -611,6 +574,7 @@ def _entry(entry: dict, family: str, line: int) -> list[Operator]:
             result,
             complex_strides=entry.get("complex_strides", "loop"),
             check=entry.get("check", ""),
+            rejects=entry.get("rejects", ""),
             promoting=entry.get("promoting", False),
             all_numbers=entry.get("numbers") == "all",
             exact_out="exact_out" in entry.get("forms", ()),

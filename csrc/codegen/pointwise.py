@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import expression_cpp
 import helpers
+import lists
 from expression import (
     Binary,
     Call,
@@ -35,21 +37,12 @@ from expression import (
 from model import Argument, DeclarationError, Operator
 
 HEAD = "// Generated from csrc/ops yaml by csrc/codegen/pointwise.py. Do not edit.\n"
+CSRC = Path(__file__).parents[1]
 CHUNK = 9  # operators per translation unit: builds are parallel, and an edit recompiles little
 
-DTYPES = [  # order of UH_DTYPES: enumerator, C++ type, category
-    ("kBool", "bool", "bool"),
-    ("kUInt8", "uint8_t", "int"),
-    ("kInt8", "int8_t", "int"),
-    ("kInt16", "int16_t", "int"),
-    ("kInt32", "int32_t", "int"),
-    ("kInt64", "int64_t", "int"),
-    ("kFloat16", "Half", "float"),
-    ("kBFloat16", "BFloat16", "float"),
-    ("kFloat32", "float", "float"),
-    ("kFloat64", "double", "float"),
-    ("kComplex64", "Complex64", "complex"),
-    ("kComplex128", "Complex128", "complex"),
+# (C++ type, category) of every element type.
+DTYPES = [
+    (str(ctype), str(kind).removeprefix("u")) for _, ctype, _, _, kind, _, _ in lists.dtypes(CSRC)
 ]
 # Default categories that an expression is compiled for. Complex is not one: an entry has complex loops
 # only with the key `complex`.
@@ -153,6 +146,8 @@ def family_h(ops: list[Operator]) -> str:
             "complex_strides": op.pointwise.complex_strides != "loop"
             and _result_strides(op.pointwise.complex_strides),
             "check": op.pointwise.check and f"checks::{op.pointwise.check}",
+            "rejects_bool": op.pointwise.rejects == "bool" and "true",
+            "rejects_complex": op.pointwise.rejects == "complex" and "true",
         }
         fields = "".join(f", .{key} = {value}" for key, value in more.items() if value)
         lines.append(f"UH_PER_ISA(LoopRow, {op.cpp_name}_loops)")
@@ -284,7 +279,7 @@ def chunk_cpp(table: list[Operator]) -> str:
         entries = []
         lines.append("\nnamespace {\n")
         loops = []
-        for _, ctype, category in DTYPES:
+        for ctype, category in DTYPES:
             if not parsed(op, category):
                 entries.append("nullptr")
                 continue

@@ -17,13 +17,6 @@ T exactly(const IValue& value, std::string_view expected) {
   wrong(value, expected);
 }
 
-// The items of a list or tuple of the JIT, for an operator that takes a plain array.
-const std::vector<IValue>* items_of(const IValue& value) {
-  if (const List* list = value.list()) return &list->items;
-  if (const Tuple* tuple = value.tuple()) return &tuple->items;
-  return nullptr;
-}
-
 bool is_number(const IValue& v) {
   return v.get_if<int64_t>() || v.get_if<double>() || v.get_if<bool>() || v.get_if<Scalar>();
 }
@@ -61,6 +54,12 @@ constexpr int kPyTorchCodes[] = {11, 0, 1, 2, 3, 4, 5, 15, 6, 7, 9, 10};
 static_assert(std::size(kPyTorchCodes) == kDTypeCount);
 
 }  // namespace
+
+const std::vector<IValue>* items_of(const IValue& value) {
+  if (const List* list = value.list()) return &list->items;
+  if (const Tuple* tuple = value.tuple()) return &tuple->items;
+  return nullptr;
+}
 
 int64_t pytorch_code(DType dtype) {
   return dtype == DType::kUndefined ? kNoCode : kPyTorchCodes[static_cast<size_t>(dtype)];

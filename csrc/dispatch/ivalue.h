@@ -120,6 +120,9 @@ struct Tuple final : Container {
   void record_items() override;
 };
 
+// The items of a list or tuple; null for any other value.
+const std::vector<IValue>* items_of(const IValue& value);
+
 // Entries are in insertion order, as in Python. Keys are numbers, strings or tensors. Invariant:
 // entries_of_hash_ maps each key's hash to its entry.
 struct Dict final : Container {

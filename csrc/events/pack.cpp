@@ -8,7 +8,7 @@
 namespace uh::events {
 namespace {
 
-// Where the records of each kind stand, one kind after the other.
+// Returns the indices of the records, sorted by kind; those of one kind remain in order.
 std::vector<uint32_t> sorted_by_kind(const Record* records, size_t n) {
   std::vector<uint32_t> next((1 << 16) + 1);
   for (size_t i = 0; i < n; ++i) ++next[records[i].kind + 1];

@@ -1,4 +1,4 @@
-// The recorder: every layer above says `if (events::on()) events::emit(...)`.
+// The recorder: every layer above calls `if (events::on()) events::emit(...)`.
 //
 // Records go into a ring in shared memory; another process (engine/inspect/writer.py) drains it
 // into the trace, so a killed program loses nothing and nothing here waits for Python.

@@ -122,7 +122,7 @@ Tensor allocate(std::span<const Input> inputs, const Dims& shape, const ReadDTyp
   return empty_strided(shape, result_strides(inputs, shape, read, rule), dtype, device);
 }
 
-// Checks what may be written before anything is: Note [Overlap]. The loop writes `shape`.
+// Checks before the loop that it may write `target`, with the sizes `shape`: Note [Overlap].
 void check_written(const PointwiseOp& op, Form form, const Tensor& target, const Dims& shape,
                    std::span<const Input> inputs, DType dtype, DType result) {
   const bool resized = form == Form::kOut && !(target.sizes() == shape);

@@ -68,6 +68,8 @@ struct PointwiseOp {
   std::array<ResultStrides, 2> number_strides{};
   ResultStrides complex_strides = ResultStrides::kLoop;  // for complex operands
   Check check = nullptr;
+  // RuntimeError for such elements, as in PyTorch, instead of NotImplementedError.
+  bool rejects_bool = false, rejects_complex = false;
 };
 
 // The numbers that an expression uses in addition to its operands (alpha, min, max...).

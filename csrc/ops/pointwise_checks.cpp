@@ -59,6 +59,13 @@ UH_CHECK(subtraction) {
   alpha(op, inputs, params, dtype);
 }
 
+UH_CHECK(negation) {
+  (void)inputs, (void)params;
+  check(dtype != DType::kBool, op.name,
+        ": negation, the `-` operator, on a bool tensor is not supported; use the `~` or "
+        "logical_not() operator instead");
+}
+
 UH_CHECK(integer_power) {
   (void)params;
   const Input& exponent = inputs[1];

@@ -17,6 +17,7 @@ UH_CHECK(fitting);        // threshold, where: numbers representable in the dtyp
 UH_CHECK(factor);         // addcmul: a number representable in the dtype that is computed in
 UH_CHECK(alpha);          // add: a bool, fractional or complex factor must fit the dtype
 UH_CHECK(subtraction);    // the same, and no bool operand
+UH_CHECK(negation);       // no bool
 UH_CHECK(integer_power);  // no integer to a negative integer power
 UH_CHECK(same_dtype);     // lerp, heaviside: tensors of one dtype
 UH_CHECK(interpolation);  // lerp: a weight without dimensions may have another dtype

@@ -1,5 +1,5 @@
-// The dtype in which a pointwise operator computes, and its result's: for run_pointwise, and for
-// fusion groups, which determine them once instead of at every call.
+// The dtype in which a pointwise operator computes, and the dtype of its result. run_pointwise
+// determines them at every call, a fusion group only once.
 #pragma once
 
 #include "ops/pointwise.h"

@@ -9,7 +9,8 @@
 namespace uh::autograd {
 namespace {
 
-// `slope` divides by x: near 0, where the derivative is 1/2, it is evaluated at eps instead.
+// The gradient for the derivative `slope`, which divides by x. Near 0 the derivative is 1/2; there
+// `slope` is evaluated at eps, so that its unused result is finite.
 template <class F>
 Tensor away_from_zero(const Tensor& grad, const Tensor& self, const F& slope) {
   const double eps = self.dtype() == DType::kFloat32 ? std::numeric_limits<float>::epsilon()

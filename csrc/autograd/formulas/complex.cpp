@@ -6,7 +6,7 @@
 
 namespace uh::autograd {
 
-// A change of the angle moves z along iz.
+// An increase of the angle moves z in the direction of iz.
 Tensor angle_backward(const Tensor& grad, const Tensor& self) {
   if (!is_complex(self.dtype())) return ops::zeros_like(self);
   const Tensor re = ops::real_view(self), im = ops::imag_view(self);
@@ -14,7 +14,7 @@ Tensor angle_backward(const Tensor& grad, const Tensor& self) {
   return ops::where(ops::eq(self, Scalar(0)), Scalar(0), turned);
 }
 
-// A change of z along its direction changes only the length; the rest changes the direction.
+// A change of z in its own direction changes only its length; the remainder changes its direction.
 Tensor sgn_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
   if (!is_complex(self.dtype())) return zero_gradient(grad);
   const Tensor length = ops::abs(self);

@@ -74,8 +74,8 @@ Tensor gradient_of_sums(const Tensor& grad, const Tensor& self, std::string_view
   return ops::div(grad, ops::unsqueeze(ops::clamp_min(counts, Scalar(1)), 1));
 }
 
-// For each element of the result the value of the sparse matrix that it is a product of, its
-// column, and the gradient, which is 0 if there is no such value.
+// For each element of the result: the value of the sparse matrix that was selected for it, the
+// column of that value, and the gradient, which is 0 if no value was selected.
 struct Selected {
   Tensor values, columns, grad;
 };

@@ -17,7 +17,7 @@ Tensor values_backward(const Tensor& grad, const Tensor& self);
 // The gradient of the sparse operand of _spmm, at its indices.
 Tensor spmm_gradient_of_sparse(const Tensor& grad, const Tensor& self, const Tensor& mat2,
                                bool transpose);
-// Those of _sparse_mm_reduce_impl; `selected` is its second result.
+// The gradients of the operands of _sparse_mm_reduce_impl; `selected` is its second result.
 Tensor reduced_product_gradient_of_sparse(const Tensor& grad, const Tensor& self,
                                           const Tensor& other, std::string_view reduce,
                                           const Tensor& selected);
@@ -31,7 +31,7 @@ Tensor sparse_softmax_backward(const Tensor& grad, const Tensor& result, int64_t
 Tensor sparse_log_softmax_backward(const Tensor& grad, const Tensor& result, int64_t dim);
 // The transpose in the same layout.
 Tensor transposed(const Tensor& matrix);
-// The COO gradient of an embedding table, with the rows that were read.
+// The gradient of an embedding table, as a COO tensor with the rows that were read.
 Tensor rows_gradient(const Tensor& grad, const Tensor& indices, int64_t rows, int64_t padding);
 
 }  // namespace uh::autograd

@@ -16,23 +16,9 @@ namespace uh {
 namespace {
 
 [[noreturn]] void no_loop(const PointwiseOp& op, DType dtype) {
-  const std::string_view name = op.name;
-  if (dtype == DType::kBool && name == "neg") {
-    fail(ErrorKind::kRuntime,
-         "neg: negation, the `-` operator, on a bool tensor is not supported; use the `~` or "
-         "logical_not() operator instead");
-  }
-  if (dtype == DType::kBool && (name == "relu" || name == "hardtanh" || name == "relu6"))
-    fail(ErrorKind::kRuntime, op.name, ": Boolean inputs are not supported");
-  if (is_complex(dtype) && name == "sign") {
-    fail(ErrorKind::kNotImplemented,
-         "sign: a complex number has none; sgn() gives the number divided by its absolute value");
-  }
-  constexpr std::string_view kRefusingComplex[] = {"maximum",  "minimum",  "fmax",
-                                                   "fmin",     "rad2deg",  "deg2rad",
-                                                   "isposinf", "isneginf", "heaviside"};
-  if (is_complex(dtype) && std::ranges::find(kRefusingComplex, name) != std::end(kRefusingComplex))
-    fail(ErrorKind::kRuntime, op.name, " not implemented for complex tensors.");
+  check(!op.rejects_bool || dtype != DType::kBool, op.name, ": Boolean inputs are not supported");
+  check(!op.rejects_complex || !is_complex(dtype), op.name,
+        " not implemented for complex tensors.");
   fail(ErrorKind::kNotImplemented, "\"", op.name, "\" not implemented for '", info(dtype).title,
        "'");
 }

@@ -34,8 +34,9 @@ void pow_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   loop<Out, A, B>(d, s, n, f);
 }
 
-// Without NaN among the bounds, they are what becomes of the lowest and the highest element; then
-// an element takes two instructions. GCC does not vectorise whether there is a bound.
+// Unless one is NaN, the bounds are the results for the lowest and the highest element. With them,
+// an element takes two instructions; `f` itself tests whether there is a bound, which GCC does not
+// vectorise.
 template <class Out, class A, class F>
 void clamp_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   using T = compute_t<A>;
@@ -65,7 +66,7 @@ void where_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   }
 }
 
-// nextafter of a 16-bit float is computed among 16-bit floats, not in the compute type.
+// nextafter of a 16-bit float is the next 16-bit float, not the next one of the compute type.
 template <class Out, class A, class B, class F>
 void nextafter_loop(char* const* d, const int64_t* s, int64_t n, F f) {
   if constexpr (sizeof(A) == 2) {

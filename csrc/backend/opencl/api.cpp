@@ -14,8 +14,9 @@ struct Library {
 
 using AnyFunction = void (*)();
 
-// A driver that was named instead of a loader: it shows one function, which leads to its platforms,
-// and every object of a driver begins with the address of the table of its functions (cl_khr_icd).
+// For a driver that UNDERHOOD_OPENCL names instead of a loader. It exports one function, which
+// returns its platforms, and each of its objects begins with a pointer to its function table
+// (cl_khr_icd).
 bool read_driver(void* handle, Api& api) {
   using Find = void* (*)(const char*);
   const auto find = reinterpret_cast<Find>(dlsym(handle, "clGetExtensionFunctionAddress"));
@@ -112,7 +113,7 @@ std::string status_name(cl_int status) {
 }
 
 ErrorKind error_kind(cl_int status) {
-  // Not CL_OUT_OF_RESOURCES: drivers report a kernel that went wrong by it, too.
+  // Not CL_OUT_OF_RESOURCES: drivers also report failed kernels with it.
   const bool memory = status == kOutOfMemory || status == kOutOfHostMemory;
   return memory ? ErrorKind::kDeviceMemory : ErrorKind::kRuntime;
 }

@@ -1,8 +1,8 @@
-// The OpenCL API, loaded at run time: no linking and no vendor's headers.
+// The OpenCL API, loaded at run time, so that neither linking nor a vendor's headers are needed.
 //
-// It has the types and constants of OpenCL 1.2 that are used, and a table of its functions
-// (api.inc), which is filled when an OpenCL device is first used. UNDERHOOD_OPENCL names the
-// library to load; else it is the system's loader (libOpenCL.so.1), which knows the drivers.
+// The types and constants of OpenCL 1.2 that are used here, and a table of its functions (api.inc),
+// which is filled when an OpenCL device is first used. The library is UNDERHOOD_OPENCL, or by
+// default the system's loader (libOpenCL.so.1), which loads the drivers.
 // Invariant: check_status checks every status.
 #pragma once
 
@@ -69,7 +69,7 @@ struct Api {
 
 // The functions; throws if there is no library.
 const Api& api();
-// Empty where the library was found, else why not.
+// Returns the reason why the library was not loaded; empty if it was.
 const std::string& api_absence();
 
 // "CL_OUT_OF_RESOURCES".

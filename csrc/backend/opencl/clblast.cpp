@@ -11,7 +11,7 @@
 namespace uh::opencl {
 namespace {
 
-constexpr int kRowMajor = 101, kAsItIs = 111, kTransposed = 112;  // as CLBlast's C header has them
+constexpr int kRowMajor = 101, kAsItIs = 111, kTransposed = 112;  // as in CLBlast's C header
 
 template <class T>
 using Gemm = int (*)(int layout, int a_transpose, int b_transpose, size_t m, size_t n, size_t k,
@@ -56,11 +56,11 @@ struct ClBlast {
 };
 
 const ClBlast& clblast_library() {
-  static const auto* instance = new ClBlast;  // leaked: CLBlast keeps its kernels until the end
+  static const auto* instance = new ClBlast;  // leaked: CLBlast caches kernels until exit
   return *instance;
 }
 
-// A matrix as BLAS knows it: rows that follow each other, or columns.
+// A matrix for BLAS: its rows or its columns are contiguous.
 struct Operand {
   cl_mem buffer;
   size_t first, row, batch;

@@ -1,4 +1,4 @@
-// What expressions of complex numbers call, which are vectors of two.
+// Functions for expressions of complex numbers, which are vectors of two.
 T complex_mul(T a, T b) { return (T)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
 // (a + bi) / (c + di) divides by the larger part first, so that the squares of large numbers do not overflow.
 T complex_div(T a, T b) {

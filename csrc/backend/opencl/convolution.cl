@@ -1,5 +1,5 @@
-// Convolutions as matrix products: `columns` holds, for every output pixel of every sample, the inputs that it meets,
-// one row for each channel and kernel element: (channels * kernel elements, samples * pixels).
+// Convolutions as matrix products. `columns` has a column for every output pixel of every sample, with the inputs in
+// its window: a row for each channel and kernel element. Its sizes: (channels * kernel elements, samples * pixels).
 typedef struct {
   long in[3], out[3], kernel_size[3], stride[3], padding[3], dilation[3];
   long channels, samples;
@@ -26,7 +26,7 @@ kernel void im2col(TENSOR(T_STORED, in), TENSOR(T_STORED, columns), Shape s, lon
   STORE_T(columns, i, inside ? LOAD_T(in, place) : (T)0);
 }
 
-// Every input pixel adds up the columns that it is in; a bias for its channel, where there is one.
+// Sums the columns that each input pixel is in, and adds the bias of its channel, if any.
 kernel void col2im(TENSOR(T_STORED, columns), TENSOR(T_STORED, out), TENSOR(T_STORED, bias), int has_bias, Shape s,
                    long n) {
   OPEN(T_STORED, columns);

@@ -1,7 +1,8 @@
-// Convolutions on an OpenCL device, as matrix products (convolution.cl says of what).
+// Convolutions on an OpenCL device, as matrix products of columns: convolution.cl.
 //
-// Forwards, out = weight x columns(input); a transposed convolution is the gradient of one, so its
-// columns are a product, and col2im adds them up. The batch is cut so that columns stay small.
+// Forward, out = weight x columns(input). A transposed convolution is the gradient of one that is
+// not: its columns are a product, and col2im adds them up. The batch is split to keep the columns
+// small.
 #include <algorithm>
 
 #include "backend/opencl/copy.h"
@@ -16,11 +17,11 @@
 namespace uh::opencl {
 namespace {
 
-// Bytes that the columns of a part of a batch may take.
+// The maximum size of the columns of a part of the batch, in bytes.
 constexpr int64_t kColumnBytes = int64_t{64} << 20;
 
-// As convolution.cl declares it. `in` is the image that fills the columns, `out` the pixels that
-// meet it: of a transposed convolution its output and its input.
+// The struct that convolution.cl declares. Columns are filled from the image `in`, one for each
+// pixel of `out`. For a transposed convolution, `in` is its output and `out` its input.
 struct KernelShape {
   int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
   int64_t channels, samples;
@@ -53,7 +54,7 @@ class Columns {
   int64_t pixels() const { return pixels_; }
   int64_t groups() const { return options_.groups; }
 
-  // f(first sample, number of samples) for the parts of the batch.
+  // Calls f(first sample, number of samples) for each part of the batch.
   template <class F>
   void for_parts(const F& f) const {
     for (int64_t first = 0; first < samples_; first += part_)
@@ -70,7 +71,7 @@ class Columns {
     return columns;
   }
 
-  // The image that columns add up to, with a bias per channel if there is one.
+  // Adds up columns to an image, with a bias per channel if there is one.
   void add_up(const Tensor& columns, const Tensor& bias, const Tensor& image) const {
     static const Source source{sources::convolution, "col2im"};
     launch_items(source.kernel(device_, computes(dtype_)), image.numel(), columns, image,
@@ -115,7 +116,7 @@ Tensor in_groups(const Tensor& weight, int64_t groups) {
   return ops::view(contiguous(weight), {groups, weight.size(0) / groups, -1});
 }
 
-// out = weight x columns(image): what a convolution makes, and the gradient of a transposed one.
+// out = weight x columns(image): a convolution, or the gradient of a transposed convolution.
 void multiply(const Tensor& image, const Tensor& weight, const Tensor& bias,
               const ConvolutionOptions& options, const Tensor& out) {
   const Tensor x = contiguous(image), w = in_groups(weight, options.groups);
@@ -126,8 +127,8 @@ void multiply(const Tensor& image, const Tensor& weight, const Tensor& bias,
   });
 }
 
-// out = sum of the columns weight^T x pixels: what a transposed convolution makes, and the gradient
-// of one that is not.
+// out = sum of the columns weight^T x pixels: a transposed convolution, or the gradient of a
+// convolution.
 void multiply_back(const Tensor& pixels, const Tensor& weight, const Tensor& bias,
                    const ConvolutionOptions& options, const Tensor& out) {
   const Tensor p = contiguous(pixels);
@@ -139,7 +140,7 @@ void multiply_back(const Tensor& pixels, const Tensor& weight, const Tensor& bia
   });
 }
 
-// The weight's gradient: every pixel with the columns of the image.
+// The weight's gradient: the product of the pixels and the columns of the image.
 void weight_gradient(const Tensor& image, const Tensor& pixels, const ConvolutionOptions& options,
                      const Tensor& out) {
   const Tensor x = contiguous(image), p = contiguous(pixels);
@@ -161,7 +162,7 @@ void convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, 
   const ConvolutionOptions options =
       make_options(weight.ndim() - 2, stride, padding, dilation, transposed, groups);
   const Tensor own_bias = bias ? contiguous(bias) : bias;
-  if (input.numel() == 0 || weight.numel() == 0) {  // of no channels
+  if (input.numel() == 0 || weight.numel() == 0) {  // there are no channels
     fill({}, result, Scalar(0));
     if (bias) {
       Dims sizes(static_cast<size_t>(result.ndim()), 1);

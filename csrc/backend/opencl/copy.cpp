@@ -34,7 +34,7 @@ Tensor dense_on(const Tensor& like, Device device) {
   return empty_strided(like.sizes(), like.strides(), like.dtype(), device);
 }
 
-// Where the kernel cannot convert, because a device has no such elements, the host does.
+// True if the device has both dtypes; otherwise the host converts.
 bool converts(const Tensor& to, DType from) {
   return has_dtype(to.device(), from) && has_dtype(to.device(), to.dtype());
 }
@@ -50,7 +50,7 @@ void copy_in(const Tensor& self, const Tensor& src, bool non_blocking) {
     ops::copy_(host, src, false);
     return write(self.address(), host.data(), span_of(host), device);
   }
-  // Elements are moved as they are, and put in place on the device.
+  // The bytes are transferred unchanged; the device then converts and places the elements.
   const Tensor dense = is_dense(src) ? src : ops::clone(src, MemoryFormat::kContiguous);
   const Tensor device_copy = dense_on(dense, self.device());
   write(device_copy.address(), dense.data(), span_of(dense), device, non_blocking);
@@ -76,14 +76,9 @@ void copy_between_devices(const Tensor& self, const Tensor& src) {
   if (!device_copy.is_same(self)) copy_elements(self, device_copy);
 }
 
-bool describes_same(const Tensor& a, const Tensor& b) {
-  return a.storage() == b.storage() && a.dtype() == b.dtype() && a.offset() == b.offset() &&
-         a.sizes() == b.sizes() && a.strides() == b.strides();
-}
-
 }  // namespace
 
-// Floats become narrow integers by way of int: what does not fit wraps around, as on the CPU.
+// Floats become narrow integers by way of int: values out of range wrap around, as on the CPU.
 const char* conversion(DType to, DType from) {
   if (from == to) return "O apply(A0 x) { return x; }\n";
   if (is_complex(to)) {
@@ -153,7 +148,7 @@ Tensor clone(KeySet keys, const Tensor& self, MemoryFormat format) {
 void fill(KeySet, const Tensor& self, const Scalar& value) {
   check_fits(value, self.dtype());
   if (self.numel() == 0) return;
-  if (!has_dtype(self.device(), self.dtype())) {  // its bytes move, and nothing is computed
+  if (!has_dtype(self.device(), self.dtype())) {  // its bytes are copied, without computing
     const Tensor host = dense_on(self, Device::kCPU);
     ops::fill__Scalar(host, value);
     write(self.address(), host.data(), span_of(host), device_of(self.device()));

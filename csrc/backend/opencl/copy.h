@@ -12,14 +12,14 @@ void fill(KeySet, const Tensor& self, const Scalar& value);
 void fill_from(KeySet, const Tensor& self, const Tensor& value);
 void zero(KeySet, const Tensor& self);
 
-// The tensor itself where it is row-major and of that dtype, else a copy that is.
+// The tensor itself if it is row-major and has this dtype, else such a copy.
 Tensor contiguous(const Tensor& t, DType dtype = DType::kUndefined);
 
 // OpenCL C: the definition of `O apply(A0 x)`, which converts an element. O and A0 are the types
 // that the dtypes are computed in.
 const char* conversion(DType to, DType from);
 
-// `to` gets the elements of `from`, converted and broadcast: a kernel; both are on one device.
+// Copies the elements of `from`, converted and broadcast, to `to` on the same device by a kernel.
 void copy_elements(const Tensor& to, const Tensor& from);
 
 }  // namespace uh::opencl

@@ -1,4 +1,4 @@
-// OpenCL as a device: what it registers. No library is loaded before a tensor is made on it.
+// Registers OpenCL as a device. No library is loaded before the first tensor is created on it.
 #include "backend/devices.h"
 #include "backend/opencl/copy.h"
 #include "backend/opencl/gemm.h"
@@ -16,7 +16,7 @@
 namespace uh {
 
 void register_opencl() {
-  using namespace opencl;  // NOLINT: this function is nothing but calls into it
+  using namespace opencl;  // NOLINT: every line calls into it
   register_device(
       DeviceType::kOpenCL,
       {.name = "opencl",

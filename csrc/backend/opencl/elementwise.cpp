@@ -9,7 +9,7 @@
 namespace uh::opencl {
 namespace {
 
-// Dimensions that all operands walk through as one are one here.
+// The sizes and strides of a call; dimensions are collapsed where all of its operands allow that.
 struct Space {
   Dims sizes;
   std::vector<Dims> strides;  // of the results, then of the operands
@@ -18,14 +18,14 @@ struct Space {
   size_t bytes() const { return (strides.size() + 1) * sizes.size() * sizeof(int64_t); }
 };
 
-// How operands are walked: what is known when a kernel is compiled.
+// How a kernel iterates over its operands, as far as that is compiled into it.
 struct Shape {
   size_t rank;
   size_t results;
   std::string inner;  // strides along the last dimension, results first: '0', '1' or 's'
   bool small;         // element numbers fit 32 bits
   bool is_cpu;
-  size_t lanes;  // of a CPU: elements of a vector
+  size_t lanes;  // elements of a vector, on a CPU
 
   size_t operands() const { return inner.size(); }  // with the results
   bool strided() const { return rank > 1 || inner.find('s') != std::string::npos; }
@@ -70,7 +70,7 @@ Shape shape_of(const Space& space, const ElementwiseCall& call, const OpenclDevi
   Shape shape{space.sizes.size(), results, {}, false, device.is_cpu, std::max<size_t>(lanes, 1)};
   for (size_t i = 0; i < space.strides.size(); ++i) {
     const int64_t stride = space.strides[i].back();
-    // A result of a single element has no use for its stride.
+    // The stride of a single element is not used.
     const bool still = stride == 0 && (i >= results || space.row() == 1);
     shape.inner += still ? '0' : stride == 1 ? '1' : 's';
   }
@@ -167,7 +167,7 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
   };
   const std::string stored =
       store(shape, numbers.size(), order, operation.counts_zero_division, "j");
-  const auto repeated = [&](const std::string& indent) {  // operands that do not move
+  const auto repeated = [&](const std::string& indent) {  // operands of stride 0
     std::string lines;
     for (size_t i = shape.results; i < shape.operands(); ++i) {
       if (shape.inner[i] == '0')
@@ -177,7 +177,7 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
     return lines;
   };
   if (!shape.is_cpu) {
-    // Neighbours take neighbouring elements; every item takes several.
+    // Neighbouring items compute neighbouring elements; every item computes several.
     text += "  for (" + index_type + " i = get_global_id(0); i < (" + index_type +
             ")n; i += get_global_size(0)) {\n" + offsets("    ", shape.rank == 1);
     if (shape.rank == 1) {
@@ -202,7 +202,7 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
     return text + "    " + stored + "\n  }\n}\n";
   }
   text += "  const long begin = get_global_id(0) * run, end = min(begin + run, n);\n";
-  // Compilers tuned for another CPU of the family may prefer narrower vectors than it has.
+  // A compiler tuned for another CPU of the family may prefer narrower vectors than this CPU has.
   const std::string loop = "#pragma clang loop vectorize(assume_safety) vectorize_width(" +
                            std::to_string(shape.lanes) + ")\n";
   if (shape.rank == 1) {
@@ -234,7 +234,7 @@ std::string kernel_text(const Elementwise& operation, const Shape& shape,
   return text + "    }\n  }\n}\n";
 }
 
-// A kernel that has been compiled, and what its arguments depend on.
+// A compiled kernel, and the facts that its arguments depend on.
 struct Compiled {
   const Kernel* kernel;
   bool counts_zero_division;
@@ -337,7 +337,7 @@ bool run_elementwise(const ElementwiseCall& call) {
   }
   arguments.add(n);
   if (device.is_cpu) {
-    // A few runs per core, so that one that is late is not waited for; none is too short to pay.
+    // A few runs per core, so that none waits long for a late one, but no run is too short to pay.
     const auto runs = static_cast<int64_t>(device.compute_units) * 4;
     const int64_t run = std::max<int64_t>(4096, ((n + runs - 1) / runs + 63) & ~int64_t{63});
     arguments.add(run).launch(groups_of((n + run - 1) / run, 1));

@@ -4,7 +4,7 @@
 // numbers. This file adds the loop around it, which depends on dtypes, the traversal of the
 // operands, and on whether a work item is a thread of a CPU (it takes a run of elements) or a lane
 // of a GPU (it takes every n-th). Operands broadcast to the results, with any strides. In OpenCL C
-// the types of operands are A0, A1..., that of a result is O; O0, O1... where there are several.
+// the types of operands are A0, A1..., that of the result is O, those of several O0, O1...
 // Read next: pointwise.cpp and copy.cpp, which call it.
 #pragma once
 
@@ -33,7 +33,7 @@ struct Number {
   }
 };
 
-// A number of a dtype, as the kernel's arithmetic has it: floats for 16-bit floats, int for bool.
+// A number in the compute type of a dtype: float for 16-bit floats, int for bool.
 Number number_of(DType dtype, const Scalar& value);
 
 struct Elementwise {
@@ -43,19 +43,19 @@ struct Elementwise {
   bool counts_zero_division = false;  // `apply` has a last parameter, global int *zero_division
 };
 
-// Makes the OpenCL C of an operator where its kernel is not compiled yet.
+// Prints the OpenCL C of an operator; called only if its kernel is not compiled yet.
 using MakeElementwise = Elementwise (*)(const void* context);
 
-// The most tensors of one call, results included.
+// The maximum number of tensors in a call, including results.
 inline constexpr size_t kMaxOperands = 36;
 
 struct ElementwiseCall {
-  const void* operation;  // names the expression: the same address, the same text
-  DType compute;          // what it is computed in; with `operation` it decides the text
+  const void* operation;  // identifies the expression: one address for each text
+  DType compute;          // the compute type; `operation` and this determine the text
   MakeElementwise make;
   const void* context;
-  std::span<const Tensor> results;   // of one shape. `apply` returns the element of a single one;
-                                     // those of several it writes to its last parameters
+  std::span<const Tensor> results;   // of one shape. `apply` returns the element of a single one,
+                                     // or writes those of several to its last parameters
   std::span<const Tensor> operands;  // on the device of the results
   std::span<const Number> numbers;
   std::string_view order;  // of the first arguments of `apply`: 'a' an operand, 'n' a number; then
@@ -68,8 +68,8 @@ struct ElementwiseCall {
 void map(const char* name, const char* text, const Tensor& out,
          std::initializer_list<Tensor> operands, std::initializer_list<Number> numbers = {});
 
-// Fills the results; returns true if an integer was divided by 0, for which it waits for the
-// kernel.
+// Fills the results. If integers may be divided by 0, waits for the kernel and returns true if one
+// was.
 bool run_elementwise(const ElementwiseCall& call);
 
 }  // namespace uh::opencl

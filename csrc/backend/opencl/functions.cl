@@ -1,8 +1,8 @@
-// What pointwise expressions call and do not declare as expressions (codegen/helpers.yaml says `cpp` there).
+// The functions that pointwise expressions call and that are not expressions: those with `cpp` in codegen/helpers.yaml.
 //
 // A line `//: name category...` begins a function for elements of these categories: bool, int, float, double, complex.
-// codegen/expression_opencl.py puts those that an expression calls before it. T: the type computed in; R: the type of
-// its parts; UT: the unsigned type in which integers wrap around. `zero_division` counts divisors that are 0.
+// codegen/expression_opencl.py prints those that an expression calls before it. T: the compute type; R: the type of its
+// parts; UT: the unsigned type in which integers wrap around. `zero_division` counts divisors that are 0.
 
 //: sqrt float double
 #define m_sqrt sqrt
@@ -157,7 +157,7 @@ T m_round_to(T x, long decimals) {
   return decimals < 0 ? rint(x / scale) * scale : rint(x * scale) / scale;
 }
 
-// A count outside of the width gives what shifting one by one would.
+// A count outside of the width has the result of that many shifts by one.
 //: shift_left int
 T m_shift_left(T a, T b) {
   const int bits = 8 * sizeof(T);

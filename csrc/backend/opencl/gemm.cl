@@ -1,7 +1,7 @@
-// Products of matrices: C = alpha A B + beta S, for each matrix of a batch; T is what it computes in.
+// Products of matrices: C = alpha A B + beta S, for each matrix of a batch; T is the compute type.
 //
-// Strides count elements, so that a transposed operand is one like any other. `sum` is any tensor that broadcasts to C,
-// by its strides, or unused where beta is 0.
+// Strides count elements, so that a transposed operand needs no special case. `sum` is a tensor that broadcasts to C by
+// its strides; it is unused if beta is 0.
 
 typedef struct {
   long rows, columns, depth;
@@ -24,8 +24,8 @@ void store_product(global A_STORED *c, global A_STORED *sum, const Sizes *s, lon
 }
 
 #ifdef THREADS
-// For work items that are threads of a CPU: each computes ROWS x COLUMNS of C. A part of B, DEPTH rows of it, is copied
-// to where it stays in the cache, then MICRO rows of A at a time meet it: MICRO x 2 vectors of C stay in registers.
+// For work items that are threads of a CPU: each computes ROWS x COLUMNS of C. DEPTH rows of B at a time are copied to
+// a buffer that stays in the cache, and multiplied by MICRO rows of A: MICRO x 2 vectors of C stay in registers.
 #define ROWS (16 * MICRO)
 #define COLUMNS 128
 #define DEPTH 256
@@ -102,7 +102,7 @@ kernel void gemm_threads(PARAMETERS) {
 }
 #else
 // For lanes of a GPU: a group of SIDE x SIDE items computes TILE x TILE of C, each item REGISTERS x REGISTERS of it,
-// from tiles of A and B in local memory that all of them have loaded.
+// from tiles of A and B in local memory, which all of them load together.
 #define SIDE 16
 #define TILE (SIDE * REGISTERS)
 #define DEPTH 16
@@ -128,7 +128,7 @@ kernel void gemm_lanes(PARAMETERS) {
     for (int j = 0; j < REGISTERS; ++j) product[i][j] = 0;
   }
   for (long k0 = 0; k0 < sizes.depth; k0 += DEPTH) {
-    // Neighbouring items load neighbouring elements, whichever way the operand lies.
+    // Neighbouring items load neighbouring elements, whether the operand is transposed or not.
     for (int e = item; e < DEPTH * TILE; e += SIDE * SIDE) {
       const int k = sizes.a_column == 1 ? e % DEPTH : e / TILE, i = sizes.a_column == 1 ? e / DEPTH : e % TILE;
       const bool inside = k0 + k < sizes.depth && row0 + i < sizes.rows;

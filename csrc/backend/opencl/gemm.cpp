@@ -11,7 +11,7 @@
 namespace uh::opencl {
 namespace {
 
-struct Sizes {  // as gemm.cl has it
+struct Sizes {  // the struct that gemm.cl declares
   int64_t rows, columns, depth;
   int64_t a_row, a_column, a_batch, b_row, b_column, b_batch, s_row, s_column, s_batch;
 };
@@ -20,7 +20,7 @@ bool multiplies(const Tensor& t) {
   return has_dtype(t.device(), t.dtype()) && !is_complex(t.dtype()) && t.dtype() != DType::kBool;
 }
 
-// The elements of a vector of OpenCL C that fits the device's registers.
+// The number of elements of an OpenCL C vector that fits the device's registers.
 int64_t lanes_of(DType dtype, const OpenclDevice& device) {
   const bool wide = device.vector_width >= 16;
   const int64_t item = std::max<int64_t>(
@@ -74,7 +74,7 @@ void run_product(const Product& p, const Tensor& result) {
 Matrices matrix(const Tensor& t) { return {t, t.stride(0), t.stride(1), 0}; }
 Matrices batch_of(const Tensor& t) { return {t, t.stride(1), t.stride(2), t.stride(0)}; }
 
-// What is added to a product of `ndim` dimensions, by its strides as it broadcasts to them.
+// The matrix that is added to a product of `ndim` dimensions, with the strides of its broadcasting.
 Matrices summand(const Tensor& t, size_t ndim) {
   const Dims strides = broadcast_strides(t.sizes(), t.strides(), ndim);
   return {t, strides[ndim - 2], strides[ndim - 1], ndim == 3 ? strides[0] : 0};
@@ -101,7 +101,7 @@ void bmm(const Tensor& self, const Tensor& mat2, const Tensor& result) {
 
 void mv(const Tensor& self, const Tensor& vec, const Tensor& result) {
   if (!multiplies(result)) return on_cpu("mv", ops::mv_op, std::tuple(result), self, vec);
-  // The vector as the left factor: its row meets rows of the transposed matrix.
+  // The vector is the left factor, a row; the right one is the transposed matrix.
   run_product({"mv",
                1,
                1,
@@ -185,8 +185,8 @@ void linear(const Tensor& input, const Tensor& weight, const Tensor& bias, const
               result);
 }
 
-// A tensor whose last two dimensions are matrices, with the batch of the result; a copy where no
-// single stride leads from one matrix to the next.
+// The last two dimensions of a tensor as matrices, broadcast to the batch of the result; a copy if
+// the matrices are not a single stride apart.
 Matrices expanded(const Tensor& t, const Dims& batch, int64_t count, int64_t row, int64_t column) {
   const size_t own = t.sizes().size() - std::min<size_t>(2, t.sizes().size());
   const IntSpan sizes(t.sizes().data(), own), strides(t.strides().data(), own);
@@ -210,7 +210,7 @@ void matmul(const Tensor& self, const Tensor& other, const Tensor& result) {
   if (da == 2 && db == 2) return mm(self, other, result);
   const int64_t rows = da == 1 ? 1 : self.size(da - 2), depth = self.size(da - 1);
   const int64_t columns = db == 1 ? 1 : other.size(db - 1);
-  if (db <= 2 && da > 2 && self.is_contiguous()) {  // the batch is more rows
+  if (db <= 2 && da > 2 && self.is_contiguous()) {  // the batch becomes more rows
     run_product({"matmul",
                  1,
                  self.numel() / std::max<int64_t>(1, depth),

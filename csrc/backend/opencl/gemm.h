@@ -7,7 +7,7 @@
 
 namespace uh::opencl {
 
-// Matrices of a batch, as they are in memory.
+// A batch of matrices in memory.
 struct Matrices {
   Tensor tensor;
   int64_t row = 0, column = 0, batch = 0;  // strides

@@ -1,5 +1,5 @@
-// Elements that follow from their index: ranges, the identity, triangles, and padding, which is the element of another
-// index.
+// Elements that are functions of their index: ranges, the identity, triangles, and padding, which is the element at
+// another index.
 #ifdef T
 #ifndef T_IS_BOOL
 kernel void arange(TENSOR(T_STORED, out), R start, R step, long n) {
@@ -24,7 +24,7 @@ kernel void eye(TENSOR(T_STORED, out), long columns, long n) {
 #endif
 
 #ifdef E
-// `upper`: the elements from the diagonal on stay, else those up to it.
+// `upper`: the elements on and above the diagonal remain, else those on and below it.
 kernel void triangle(TENSOR(E, in), TENSOR(E, out), long rows, long columns, long diagonal, int upper, long n) {
   OPEN(E, in);
   OPEN(E, out);

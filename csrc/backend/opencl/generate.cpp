@@ -1,4 +1,4 @@
-// Ranges, triangles and padding on an OpenCL device: elements that follow from their index.
+// Ranges, triangles and padding on an OpenCL device: elements are functions of their index.
 #include <cstring>
 
 #include "backend/opencl/copy.h"
@@ -21,7 +21,7 @@ void arange(const Scalar& start, const Scalar&, const Scalar& step, DType, Devic
   static const Source source{sources::generate, "arange"};
   Defines defines = computes(out.dtype());
   if (is_floating(out.dtype())) {
-    // In double, as on the CPU; in float where the device has no doubles.
+    // In double, as on the CPU; in float if the device does not have double.
     if (has_dtype(out.device(), DType::kFloat64)) {
       defines.text("NEEDS_DOUBLE", "1").text("R", "double");
       launch_items(source.kernel(out.device(), defines), out.numel(), out, start.to_double(),
@@ -79,7 +79,7 @@ void triangle_inplace(const Tensor& self, int64_t diagonal) {
   triangle<upper>(self, diagonal, self);
 }
 
-// As generate.cl declares it.
+// The struct that generate.cl declares.
 constexpr size_t kPadDims = 12;
 struct Padding {
   int64_t rank, mode;
@@ -90,7 +90,7 @@ struct Padding {
 void padded(const Tensor& self, const Dims& pad, PadMode mode, const Scalar& value,
             const Tensor& out) {
   if (out.numel() == 0) return;
-  if (self.numel() == 0) return fill({}, out, value);  // only constants make something of nothing
+  if (self.numel() == 0) return fill({}, out, value);  // only constants pad an empty input
   static const Source source{sources::generate, "pad"};
   const Margins margins = margins_of(self, pad, "pad");
   Padding p{};

@@ -1,4 +1,4 @@
-// For kernels that do not know every dtype: one call of an operator computed on the CPU.
+// Execution of an operator's call on the CPU, for kernels that do not support every dtype.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace uh::opencl {
 
-// An argument where the CPU can read it.
+// An argument in host memory.
 template <class T>
 const T& to_host(const T& value) {
   return value;

@@ -1,14 +1,14 @@
-// Reading and writing elements at the places that an index says. A table, an index and a dense side are walked
-// together; the table's stride is 0 in the dimensions in which the index runs, and `along` leads from place to place.
+// Reading and writing the elements at the positions in an index. The kernels iterate over a table, an index and a dense
+// tensor together; in the dimensions of the index the table's stride is 0, and `along` is the stride of a position.
 #define MAX_DIMS 12
 typedef struct {
-  long rank, along, size;  // size: places are in [0, size)
-  long first, span;        // the dimensions in which the index runs: [first, first + span)
-  long wrapped;            // negative places count from the end
+  long rank, along, size;  // size: positions are in [0, size)
+  long first, span;        // the dimensions of the index: [first, first + span)
+  long wrapped;            // negative positions count from the end
   long sizes[MAX_DIMS], index[MAX_DIMS], dense[MAX_DIMS], table[MAX_DIMS];
 } Walk;
 
-// The place, or -1 after a note of the number that is outside.
+// Returns the position; if the index is out of range, stores it for the host and returns -1.
 long place_of(long place, const Walk *w, global long *outside) {
   const long found = place < 0 && w->wrapped ? place + w->size : place;
   if (found >= 0 && found < w->size) return found;
@@ -18,7 +18,7 @@ long place_of(long place, const Walk *w, global long *outside) {
 }
 
 #ifdef E
-// E: an unsigned number of as many bytes as an element.
+// E: the unsigned type with the size of an element.
 kernel void gather(TENSOR(E, table), TENSOR(long, index), TENSOR(E, out), TENSOR(long, outside), Walk w, long n) {
   OPEN(E, table);
   OPEN(long, index);
@@ -39,8 +39,8 @@ kernel void gather(TENSOR(E, table), TENSOR(long, index), TENSOR(E, out), TENSOR
 #endif
 
 #ifdef T_STORED
-// A work item walks all values of one line, in order: the last one assigned stays, sums are added in order. `parts` work
-// items share a line: each writes the places that are its own.
+// A work item reads all values of one line in order: the last assignment wins, and sums are added in order. `parts`
+// work items share a line; each writes its part of the positions.
 kernel void scatter(TENSOR(T_STORED, table), TENSOR(long, index), TENSOR(T_STORED, values), TENSOR(long, outside),
                     Walk w, T factor, long skipped, long parts, long lines, long n) {
   OPEN(T_STORED, table);

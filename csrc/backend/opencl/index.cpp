@@ -1,5 +1,5 @@
-// Reading and writing by index tensors on an OpenCL device: gather, scatter, index and their like,
-// embeddings, masks.
+// Reading and writing by index tensors on an OpenCL device: gather, scatter, index and related
+// operators, embeddings, masks.
 #include <algorithm>
 
 #include "backend/opencl/copy.h"
@@ -29,7 +29,7 @@ namespace {
 
 constexpr size_t kIndexDims = 12;  // MAX_DIMS of index.cl
 
-// As index.cl declares it.
+// The struct that index.cl declares.
 struct Walk {
   int64_t rank = 0, along = 0, size = 0;
   int64_t first = 0, span = 1;
@@ -54,7 +54,7 @@ struct Walk {
     for (size_t d = 0; d < static_cast<size_t>(rank); ++d) n *= sizes[d];
     return n;
   }
-  // Values of one line, and how many lines there are.
+  // The number of values in a line, and the number of lines.
   int64_t line() const {
     int64_t n = 1;
     for (size_t d = 0; d < static_cast<size_t>(rank); ++d) n *= runs(d) ? sizes[d] : 1;
@@ -64,7 +64,7 @@ struct Walk {
 
 int64_t stride_of(const Tensor& t, int64_t d) { return d < t.ndim() ? t.stride(d) : 0; }
 
-// An index of as many dimensions as the table; `dense` has the index's sizes or more.
+// For an index with as many dimensions as the table; `dense` has at least the sizes of the index.
 Walk walk_places(const Tensor& table, int64_t dim, const Tensor& index, const Tensor& dense) {
   Walk w;
   w.first = dim;
@@ -76,7 +76,7 @@ Walk walk_places(const Tensor& table, int64_t dim, const Tensor& index, const Te
   return w;
 }
 
-// A 1-d index stands for slices of the table; `dense` has its sizes, but those of the index at dim.
+// For a 1-d index of slices; `dense` has the sizes of the table, but at dim that of the index.
 Walk walk_slices(const Tensor& table, int64_t dim, const Tensor& index, const Tensor& dense) {
   Walk w;
   w.first = dim;
@@ -95,8 +95,8 @@ Tensor places_of(const Tensor& index) {
   return contiguous(index, DType::kInt64);
 }
 
-// fail(number) throws for an index outside; null: the indices have been checked, and the host does
-// not wait.
+// fail(number) throws for an index out of range. Null: the indices have been checked, so the host
+// does not wait.
 template <class F>
 void read_places(const Tensor& table, const Tensor& index, const Walk& w, const Tensor& out,
                  const F& fail) {
@@ -118,14 +118,14 @@ const char* combination(Fused op) {
   }
 }
 
-// How many work items share a line: enough to occupy the device, where there are few lines.
+// The number of work items per line: several if there are too few lines to occupy the device.
 int64_t parts_of(const Kernel& kernel, int64_t lines, int64_t size) {
   const int64_t enough = kernel.device.is_cpu ? kernel.device.compute_units : int64_t{16384};
   return std::clamp<int64_t>(enough / std::max<int64_t>(1, lines), 1,
                              std::max<int64_t>(1, std::min<int64_t>(size, 256)));
 }
 
-// values[...] into the positions of the table, in order; without `op` they are assigned.
+// Writes values to the positions of the table, in order: combined by `op`, or else assigned.
 template <class F>
 void write_places(const Tensor& table, const Tensor& index, const Walk& w, const Tensor& values,
                   std::optional<Fused> op, double factor, int64_t skipped, const F& fail) {
@@ -167,7 +167,7 @@ void write_places(const Tensor& table, const Tensor& index, const Walk& w, const
 
 constexpr int64_t kNoneSkipped = INT64_MIN;
 
-// What a kernel that has an index outside of the dimension throws.
+// Throws the error for an index that a kernel found outside of the dimension.
 auto out_of_bounds(std::string_view op, ErrorKind kind, int64_t dim, int64_t size) {
   return [=](int64_t index) {
     fail(kind, op, ": index ", index, " is out of bounds for dimension ", dim, " with size ", size);
@@ -301,7 +301,7 @@ void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tens
 
 // ---- advanced indexing
 
-// One index per leading dimension, without masks: a mask says how many elements there are.
+// For one index per leading dimension, without masks: a mask determines the number of elements.
 bool has_plain_indices(const Tensor& self, const std::vector<Tensor>& indices) {
   bool any = false;
   for (const Tensor& t : indices) {
@@ -315,11 +315,11 @@ bool has_plain_indices(const Tensor& self, const std::vector<Tensor>& indices) {
 
 struct Positions {
   IndexPlan plan;
-  Tensor positions;  // of the broadcast index: in elements of self
+  Tensor positions;  // offsets into self, in elements, at the broadcast index
   Walk walk;
 };
 
-// The walk of an index over `dense`, which has the result's sizes. Indices are checked here.
+// Prepares the iteration over `dense`, which has the result's sizes, and checks the indices.
 Positions positions_of(const Tensor& self, std::vector<Tensor> indices) {
   indices.resize(self.sizes().size());
   Positions p{plan_indices(self, indices), Tensor(), {}};
@@ -328,7 +328,7 @@ Positions positions_of(const Tensor& self, std::vector<Tensor> indices) {
     if (!indices[d]) continue;
     const auto dim = static_cast<int64_t>(d);
     const int64_t size = self.size(dim), stride = self.stride(dim);
-    // Where each index leads: a table that says 0, stride, 2 * stride... is read at it.
+    // The offset of each index: an element of the table 0, stride, 2 * stride...
     const Tensor offsets =
         ops::mul(ops::arange(Scalar(0), Scalar(size), Scalar(1), DType::kInt64, self.device()),
                  Scalar(stride));
@@ -418,7 +418,7 @@ void masked_fill_tensor_inplace(const Tensor& self, const Tensor& mask, const Te
   masked_fill_tensor(self, mask, value, self);
 }
 
-// What the kernels take: dtypes that the device has and, where values are combined, real ones.
+// True if kernels can combine elements of this dtype.
 bool is_combined(const Tensor& self) {
   return !is_complex(self.dtype()) && self.dtype() != DType::kBool &&
          has_dtype(self.device(), self.dtype());

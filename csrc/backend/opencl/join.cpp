@@ -1,4 +1,4 @@
-// cat and its like on an OpenCL device: copies into parts of the result.
+// cat and related operators on an OpenCL device: copies into parts of the result.
 #include "generated/structured/join.h"
 #include "backend/opencl/copy.h"
 #include "backend/opencl/kernel_calls.h"
@@ -11,7 +11,7 @@
 namespace uh::opencl {
 namespace {
 
-// The part of `full` from `start` on along `dim`, of the given sizes.
+// The part of `full` with these sizes that begins at `start` along `dim`.
 Tensor part_of(const Tensor& full, Dims sizes, size_t dim, int64_t start) {
   return alias(
       full, Layout{std::move(sizes), full.strides(), full.offset() + start * full.strides()[dim]});
@@ -76,7 +76,7 @@ void repeat(const Tensor& self, const Dims& repeats, const Tensor& result) {
   copy_elements(to, from);
 }
 
-// One dimension after the other: its indices backwards.
+// Reverses one dimension after the other.
 void flip(const Tensor& self, const Dims& dims, const Tensor& result) {
   if (result.numel() == 0) return;
   Tensor source = self;

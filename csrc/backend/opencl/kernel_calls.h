@@ -1,5 +1,5 @@
-// Tools of the kernels of families: row-major results, checks of indices, and the way to the CPU
-// for arguments that a kernel does not take.
+// Shared by the kernels of families: row-major results, checks of indices, and execution on the CPU
+// for arguments that a kernel does not support.
 #pragma once
 
 #include "backend/opencl/launch.h"
@@ -8,7 +8,7 @@
 
 namespace uh::opencl {
 
-// One work item for each of `n` elements, of which the kernel gets the number as its last argument.
+// Launches one work item for each of `n` elements; the kernel's last argument is `n`.
 inline void launch_items(Arguments& arguments, int64_t n) {
   const Kernel& kernel = arguments.kernel();
   const size_t preferred = kernel.device.is_cpu ? 64 : 256;
@@ -21,8 +21,8 @@ void launch_items(const Kernel& kernel, int64_t n, const A&... arguments) {
   launch_items(all, n);
 }
 
-// A row-major tensor for a kernel to write: the result itself if it is one, else a buffer that
-// `store` copies.
+// A row-major tensor for a kernel to write: the result itself if it is row-major, else a buffer
+// that `store` copies to it.
 class DenseResult {
  public:
   explicit DenseResult(const Tensor& result);
@@ -33,13 +33,13 @@ class DenseResult {
   const Tensor result_, buffer_;
 };
 
-// The definition of E: the unsigned number that moves an element's bytes. 16 bytes are a vector.
+// The definition of E: the unsigned type with the size of an element. 16 bytes are a vector.
 const char* bytes_type(DType dtype);
 
-// The dtype computed in, for kernels of floating dtypes.
+// Defines the compute type T, for kernels of floating dtypes.
 inline Defines computes(DType dtype) { return Defines().dtype("T", dtype); }
 
-// Numbers outside of what an index may be, which kernels note and the host then throws for.
+// Indices out of range: a kernel stores one, and the host throws the error.
 class IndexCheck {
  public:
   explicit IndexCheck(Device device);
@@ -57,13 +57,13 @@ class IndexCheck {
   Tensor outside_;
 };
 
-// True if kernels of floating dtypes take the tensor.
+// True if kernels of floating dtypes support the tensor.
 inline bool is_computed(const Tensor& t) {
   return is_floating(t.dtype()) && has_dtype(t.device(), t.dtype());
 }
 
-// An operator whose kernel is not for all arguments: where `fits(arguments...)` is false, the CPU
-// computes it.
+// A kernel that does not support all arguments: if `fits(arguments...)` is false, the CPU computes
+// the operator.
 template <class Operation>
 struct Partial;
 template <class R, class... A>
@@ -86,7 +86,7 @@ struct Partial<Op<R(A...)>> {
   }
 };
 
-// `kernel`: what structured::<operator> makes of it.
+// `kernel`: the result of structured::<operator>.
 template <auto& op, auto fits, auto kernel>
 void register_partial(const char* name) {
   using Operation = std::remove_reference_t<decltype(op)>;

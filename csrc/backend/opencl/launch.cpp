@@ -9,13 +9,13 @@
 namespace uh::opencl {
 namespace {
 
-// How OpenCL C names the elements of a dtype: in registers, in memory, how they are read and
-// written. `#` stands for the name that a source gives the dtype.
+// The elements of a dtype in OpenCL C: their types in registers and in memory, and the code that
+// loads and stores them. `#` stands for the name that a source gives the dtype.
 struct Elements {
   const char* computed;
   const char* stored;
   const char* load;   // of element i of p
-  const char* store;  // of v there
+  const char* store;  // of v to it
   const char* more;
 };
 
@@ -39,9 +39,9 @@ const Elements& elements_of(DType dtype) {
   return kTable[static_cast<size_t>(dtype)];
 }
 
-bool needs_double(DType dtype) { return dtype == DType::kFloat64 || dtype == DType::kComplex128; }
-
 }  // namespace
+
+bool needs_double(DType dtype) { return dtype == DType::kFloat64 || dtype == DType::kComplex128; }
 
 Defines& Defines::text(std::string_view name, std::string_view value) {
   lines_.append("#define ").append(name).append(" ").append(value).append("\n");
@@ -110,7 +110,7 @@ Arguments& Arguments::add(LocalMemory memory) {
 
 Arguments& Arguments::add(const Tensor& tensor) {
   const Device own = kernel_.device.device;
-  if (tensor.ndim() == 0 && is_host(tensor.device())) {  // a number: it goes with any device
+  if (tensor.ndim() == 0 && is_host(tensor.device())) {  // a number may be on any device
     const Tensor device_copy = empty(Dims{}, tensor.dtype(), own);
     write(device_copy.address(), tensor.data(), static_cast<size_t>(itemsize(tensor.dtype())),
           kernel_.device);
@@ -131,7 +131,7 @@ Arguments& Arguments::add(const Tensor& tensor) {
   return *this;
 }
 
-// Once in each recording, before the first command that runs it.
+// Recorded once in each recording, before the first command that runs the kernel.
 static void record_source(const Kernel& kernel) {
   const uint32_t recording = events::g_generation.load(std::memory_order_relaxed);
   if (kernel.recorded.exchange(recording) == recording) return;

@@ -6,9 +6,9 @@
 //   launch(kernel, groups_of(rows, 64), self, out, int64_t(length));
 // clang-format on
 //
-// A tensor is two parameters of the kernel, its buffer and the number of its first element; in
-// OpenCL C `TENSOR(T_STORED, self)` declares both and `OPEN(T_STORED, self)` makes the pointer
-// (prelude.cl). Numbers are passed as they are: int32_t is int, int64_t long, float float.
+// A tensor is two parameters of the kernel, its buffer and the index of its first element; in
+// OpenCL C `TENSOR(T_STORED, self)` declares both and `OPEN(T_STORED, self)` defines the pointer
+// (prelude.cl). Numbers are passed with their C++ type: int32_t is int, int64_t long, float float.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@
 
 namespace uh::opencl {
 
-// The lines before a source that specialise it.
+// The definitions before a source, which specialise it.
 class Defines {
  public:
   // NAME: the type that elements are computed in (16-bit floats: float), NAME_STORED: as they are
@@ -33,21 +33,22 @@ class Defines {
   Defines& number(std::string_view name, int64_t value);
   Defines& text(std::string_view name, std::string_view value);
   const std::string& lines() const { return lines_; }
-  // "float": what NAME becomes.
+  // "float": the type that NAME stands for.
   static const char* computed_type(DType dtype);
 
  private:
   std::string lines_;
 };
 
-// True if the device computes with elements of this dtype; a kernel is compiled for no other.
+// True if the device computes with elements of this dtype; kernels are compiled only for these.
 bool has_dtype(Device device, DType dtype);
+bool needs_double(DType dtype);
 
 // The kernels of one source file, specialised once for each device and set of definitions.
 class Source {
  public:
   Source(std::string_view text, const char* function) : text_(text), function_(function) {}
-  // `name`: what errors and recordings call it; by default the function.
+  // `name`: its name in errors and recordings; by default that of the function.
   const Kernel& kernel(Device device, const Defines& defines, const char* name = nullptr) const;
 
  private:
@@ -67,8 +68,8 @@ struct Range {
 Range items_of(int64_t items, size_t group);
 // `groups` groups of `group` work items.
 Range groups_of(int64_t groups, size_t group);
-// A group size that suits elementwise kernels and those that reduce within a group; one where a
-// device's items are threads, not lanes.
+// A group size for elementwise kernels and for those that reduce within a group; 1 on a device
+// whose items are threads, not lanes.
 size_t preferred_group(const Kernel& kernel);
 
 // Local memory of a group, an argument.
@@ -78,7 +79,7 @@ struct LocalMemory {
 
 namespace detail {
 
-// One argument as the driver takes it.
+// One argument in the driver's form.
 struct Argument {
   size_t size;
   const void* value;

@@ -1,4 +1,4 @@
-// nll_loss: position i = (n, h, w) of a picture, or a row, has the score of its target class.
+// nll_loss: the loss at position i, a pixel (n, h, w) or a row, is the negative score of its target class.
 typedef struct {
   long h, w, classes, by_n, by_h, by_w, by_class;
 } Scores;
@@ -7,7 +7,7 @@ long place_of(const Scores *s, long i) {
   return i / s->w / s->h * s->by_n + i / s->w % s->h * s->by_h + i % s->w * s->by_w;
 }
 
-// The losses of single positions, and the sum of all with that of the weights: one group adds them up.
+// Computes the loss of each position, and the sums of the losses and of the weights, in one group.
 kernel void nll_loss(TENSOR(T_STORED, score), TENSOR(long, target), TENSOR(T_STORED, weight), TENSOR(T_STORED, out),
                      TENSOR(T_STORED, total_weight), TENSOR(long, outside), local T *sums, Scores s, int has_weight,
                      int reduction, long ignored, long n) {

@@ -8,7 +8,7 @@
 namespace uh::opencl {
 namespace {
 
-// As loss.cl declares it.
+// The struct that loss.cl declares.
 struct KernelScores {
   int64_t h, w, classes, by_n, by_h, by_w, by_class;
 
@@ -22,7 +22,7 @@ struct KernelScores {
         by_class(s.by_class) {}
 };
 
-// What the kernels call a reduction: 0 none, 1 mean, 2 sum. The loss of one row is reduced, too.
+// The code of a reduction in the kernels: 0 none, 1 mean, 2 sum. One row is reduced, too.
 int32_t kernel_reduction(const Tensor& self, int64_t reduction) {
   if (keeps_losses(self, reduction)) return 0;
   return reduction == kMeanLoss ? 1 : 2;

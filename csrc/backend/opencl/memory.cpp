@@ -12,10 +12,10 @@
 namespace uh::opencl {
 namespace {
 
-constexpr size_t kSmallest = 512;  // bytes, as PyTorch's blocks on a GPU
+constexpr size_t kSmallest = 512;  // bytes, as in PyTorch's allocator for CUDA
 
-// Blocks come in few sizes, so that they fit again: multiples of 512 bytes up to 4 KiB, and above
-// eight sizes per doubling (Note [Size classes] in backend/cpu/allocator.cpp).
+// Blocks have few different sizes, so that they can be reused: multiples of 512 bytes up to 4 KiB,
+// above that eight sizes per doubling (Note [Size classes] in backend/cpu/allocator.cpp).
 size_t block_size(size_t bytes) {
   size_t step = kSmallest;
   while (step * 16 <= bytes - 1) step *= 2;
@@ -62,7 +62,7 @@ void BlockCache::raw_deallocate(void* address, size_t bytes) {
   ++stats_.frees;
   stats_.live_bytes -= static_cast<int64_t>(bytes);
   stats_.kept_bytes += static_cast<int64_t>(size);
-  // Recorded before another thread can be handed the same block: the events must not cross.
+  // Recorded before another thread can get the block, so that the events are in order.
   record_free(id(), address, bytes, true);
   cached_[size].push_back(address);
 }
@@ -98,7 +98,7 @@ cl_mem DeviceMemory::new_buffer(size_t bytes) {
   cl_int status = kSuccess;
   const cl_mem buffer = api().CreateBuffer(context_, kReadWrite, bytes, nullptr, &status);
   if (status != kSuccess) return nullptr;
-  // Drivers find the memory when a buffer is first used: that is to fail here, and not in a kernel.
+  // Drivers allocate a buffer at its first use: this use makes them fail here and not in a kernel.
   static constexpr char kZero = 0;
   const Command command{.kind = CommandKind::kNewBuffer, .name = "a new buffer", .bytes = 1};
   try {
@@ -118,7 +118,7 @@ std::pair<void*, cl_mem> DeviceMemory::make(size_t bytes, size_t requested) {
   if (bytes > largest_) out_of_memory(requested);
   if (reserved_ + bytes > limit_) release_cached();
   if (reserved_ + bytes > limit_) out_of_memory(requested);
-  queue_.check_failures();  // not to be taken for one of the new buffer
+  queue_.check_failures();  // or they would be taken for failures of the new buffer
   cl_mem buffer = new_buffer(bytes);
   if (!buffer) {
     release_cached();
@@ -148,7 +148,7 @@ void DeviceMemory::release_cached() {
   for (auto& [size, addresses] : cached_) {
     for (void* address : addresses) {
       const auto it = blocks_.find(reinterpret_cast<uintptr_t>(address));
-      api().ReleaseMemObject(it->second.buffer);  // commands that use it hold it
+      api().ReleaseMemObject(it->second.buffer);  // commands that use it hold a reference
       munmap(address, size);
       blocks_.erase(it);
       reserved_ -= size;

@@ -1,15 +1,15 @@
 // The memory of a device, and host memory that it copies from and to directly.
 //
-// Note [Addresses of a device]: OpenCL 1.2 has handles of buffers where tensors have addresses that
-// views add offsets to. Every buffer is therefore given as many bytes of the host's address space,
-// reserved and not accessible: an address names a buffer and a byte of it, no two tensors share
-// one, and host code that follows one past Tensor::data(), which refuses it, stops at once instead
-// of reading nonsense.
+// Note [Addresses of a device]: a tensor has an address, to which views add offsets, but OpenCL 1.2
+// has only handles of buffers. For every buffer we therefore reserve as many inaccessible bytes of
+// the host's address space: an address then identifies a buffer and a byte in it, and no two
+// buffers share one. Tensor::data() rejects such an address; host code that follows it anyway
+// crashes at once instead of reading garbage.
 //
-// Note [Reuse in order]: a device's queue runs in order. A block that a tensor has released may be
-// given to the next one at once, even while commands that use it wait: those of the new tensor come
-// after them. Pinned memory is different, because the host writes it at any time: it is given out
-// again when the last command that used it is over.
+// Note [Reuse in order]: a device's queue runs in order. A block that a tensor has released may
+// therefore be reused at once, even if commands that use it are pending: the commands of the new
+// tensor run after them. Pinned memory is different, because the host writes it at any time: it is
+// reused only when the last command that used it has finished.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct BufferPlace {
   size_t offset;
 };
 
-// Blocks of a few sizes, which are kept for the next tensor when one is released.
+// Blocks of a few sizes; a released block is cached for the next tensor.
 class BlockCache : public Allocator {
  public:
   void* raw_allocate(size_t bytes) final;
@@ -50,7 +50,7 @@ class BlockCache : public Allocator {
   // The following are called with lock_ held. Creates a block of `bytes`, of which `requested` are
   // used; returns it and its address.
   virtual std::pair<void*, cl_mem> make(size_t bytes, size_t requested) = 0;
-  // True if a block that no tensor uses may be given out.
+  // True if a block that no tensor uses may be reused.
   virtual bool is_ready(Block&) { return true; }
   // The block that the address is in, or the end.
   Blocks::iterator find(const void* address);
@@ -75,10 +75,10 @@ class DeviceMemory final : public BlockCache {
   AllocatorId id() const override { return AllocatorId::kOpenCL; }
 
   BufferPlace resolve(const void* address);
-  // Gives the blocks that no tensor uses back to the driver.
+  // Returns the blocks that no tensor uses to the driver.
   void empty_cache();
   void reset_peak();
-  // Limits the bytes that are taken from the driver.
+  // Limits the bytes that are allocated from the driver.
   void set_limit(size_t bytes);
   size_t total() const { return total_; }
   size_t limit() const;
@@ -103,7 +103,7 @@ class PinnedMemory final : public BlockCache {
 
   // True if all the bytes are pinned memory of this device.
   bool contains(const void* address, size_t bytes);
-  // The command enqueued last uses the block at this address.
+  // Records that the last enqueued command uses the block at this address.
   void used_by_last_command(const void* address);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 struct NormalizedSpace {
   Dims sizes;       // samples, groups, channels, area
   Dims statistics;  // the dimensions that have one mean and variance
-  Dims parameters;  // those that a weight does not depend on
+  Dims parameters;  // the dimensions that a weight does not depend on
 
   int64_t size(size_t d) const { return sizes[d]; }
   int64_t folded() const {
@@ -41,7 +41,7 @@ Tensor seen_as(const Tensor& t, const Dims& sizes, const Dims& strides) {
   return alias(t, Layout{sizes, strides, t.offset()});
 }
 
-// A tensor whose last two dimensions, or what they stand for, are dense: [N, C, ...].
+// Views a tensor as the four dimensions: it is row-major, or its channels are innermost.
 Tensor in_space(const Tensor& t, const NormalizedSpace& space) {
   if (t.is_contiguous()) return seen_as(t, space.sizes, contiguous_strides(space.sizes));
   // Channels are innermost: the area is one dimension of the last one's stride.
@@ -49,7 +49,7 @@ Tensor in_space(const Tensor& t, const NormalizedSpace& space) {
   return seen_as(t, space.sizes, Dims{t.stride(0), channel * space.size(2), channel, area});
 }
 
-// One number per statistic, as it is repeated.
+// Views one number per statistic as the four dimensions, to be broadcast.
 Tensor statistic_in(const Tensor& t, const NormalizedSpace& space) {
   Dims sizes(space.sizes);
   for (const int64_t d : space.statistics) sizes[static_cast<size_t>(d)] = 1;
@@ -117,11 +117,11 @@ void normalize(const char* name, const NormalizedSpace& space, const Tensor& x, 
         {x, mean, rstd});
 }
 
-// The gradients of x, weight and bias. `statistics` says whether mean and rstd are those of x;
-// `centred` whether there is a mean.
+// The gradients of x, weight and bias; undefined if not needed.
 struct Gradients {
   Tensor x, weight, bias;
 };
+// `statistics`: mean and rstd are those of x, so its gradient includes theirs.
 void normalize_backward(const char* name, const NormalizedSpace& space, const Tensor& grad,
                         const Tensor& x, const Tensor& mean, const Tensor& rstd,
                         const Tensor& weight, bool statistics, const Gradients& results) {

@@ -12,7 +12,7 @@ typedef struct {
   if (i >= n) return;              \
   const T p = LOAD_T(parameter, i)
 
-// What the step follows: the gradient without its scale, which is stored, and with weight decay.
+// The gradient of the step: divided by its scale, which is stored, and with weight decay.
 T gradient(global T_STORED *grad, long i, T p, Gradient how) {
   T g = LOAD_T(grad, i);
   if (how.unscales) {

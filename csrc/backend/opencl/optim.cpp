@@ -11,7 +11,7 @@ namespace {
 
 using optimizer::Tensors;
 
-// As optim.cl declares them: T is what the parameter's dtype is computed in.
+// The structs that optim.cl declares. T: the type in which the parameter's dtype is computed.
 template <class T>
 struct Gradient {
   T sign, decay, scale;
@@ -31,8 +31,8 @@ struct Adagrad {
   T rate, eps;
 };
 
-// The kernel `function` of optim.cl over row-major tensors; the parameter is passed for missing
-// tensors. numbers(T{}): the numbers of this step.
+// Runs the kernel `function` of optim.cl over row-major tensors, with the parameter in place of a
+// missing tensor. numbers(T{}) returns the numbers of this step.
 template <class Step, class Numbers>
 void run(const Source& source, const StepTensors& tensors, const Step& step,
          const Numbers& numbers) {

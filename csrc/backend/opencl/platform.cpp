@@ -49,7 +49,7 @@ std::vector<Found> find_devices() {
   std::vector<Found> all;
   cl_uint n = 0;
   const cl_int status = api().GetPlatformIDs(0, nullptr, &n);
-  if (status != kSuccess || n == 0) return all;  // the loader knows no driver
+  if (status != kSuccess || n == 0) return all;  // the loader has no driver
   std::vector<cl_platform_id> platforms(n);
   check_status(api().GetPlatformIDs(n, platforms.data(), nullptr), "listing the platforms");
   for (const cl_platform_id platform : platforms) {
@@ -63,14 +63,14 @@ std::vector<Found> find_devices() {
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Found& a, const Found& b) { return rank(a.type) < rank(b.type); });
-  all.resize(std::min<size_t>(all.size(), 127));  // what an index of a device can say
+  all.resize(std::min<size_t>(all.size(), 127));  // the largest index of a device
   return all;
 }
 
-// True once a device was looked for: settle() makes no platform.
+// True once a device was looked for: settle() does not create the platform.
 std::atomic<bool> g_platform_exists{false};
 
-// The devices, each of which is opened when it is first used. Leaked.
+// The devices; each is opened at its first use. Leaked.
 struct Platform {
   std::string absence = api_absence();
   std::vector<Found> matches;

@@ -1,8 +1,8 @@
-// The OpenCL devices of this machine: found when one is first used.
+// The OpenCL devices of this machine, which are looked for when one is first used.
 //
 // A device has a context, a queue, its memory and its compiled kernels. GPUs come first, then
-// accelerators, then CPUs, so that "opencl" without a number is the best there is.
-// Invariant: an OpenclDevice lives as long as the process: storages may outlive everything else.
+// accelerators, then CPUs, so that "opencl" without a number is the best device.
+// Invariant: an OpenclDevice lives as long as the process, as a Storage may live that long.
 #pragma once
 
 #include <memory>
@@ -40,9 +40,9 @@ struct OpenclDevice {
 int device_count();
 // Returns why there are no devices.
 std::string absence();
-// Waits until every device that has been used is idle; what failed is reported by the next call.
+// Waits until every device that has been used is idle; the next call reports failures.
 void settle();
-// Throws in a child of fork(): a driver does not survive that, and its locks may be held for ever.
+// Throws in a child of fork(): drivers do not work there, and their locks may be held forever.
 void check_not_forked();
 bool is_forked();
 // Throws if there is no such device, and in a child of fork().

@@ -28,7 +28,7 @@ size_t text_index(DType dtype) {
                                     : 1;
 }
 
-// The largest finite number of the elements, as they are stored.
+// The largest finite number of the dtype in which the elements are stored.
 const char* largest(DType dtype) {
   switch (dtype) {
     case DType::kFloat16: return "65504.0f";
@@ -51,7 +51,7 @@ Elementwise make_expression(const void* context) {
   return operation;
 }
 
-// The operands as the kernel takes them: elements of one dtype on the device, and numbers.
+// The operands in the form of the kernel's arguments: tensors of one dtype on the device, numbers.
 struct Operands {
   std::vector<Tensor> tensors;
   std::vector<Number> numbers;

@@ -18,7 +18,7 @@
 
 namespace uh::opencl {
 
-// One expression: null if there is none.
+// One expression; null if the operator has none.
 struct PointwiseText {
   const char* const* helpers = nullptr;  // functions that it calls, ended by null
   const char* apply = nullptr;
@@ -47,10 +47,10 @@ struct DeviceExpression {
   // OpenCL C: what `apply` calls, and `apply`.
   std::vector<std::string_view> functions() const;
 };
-// Nothing where the device does not compute it.
+// Returns nullopt if the device does not compute it.
 std::optional<DeviceExpression> expression_of(const PointwiseOp& op, DType dtype,
                                               const OpenclDevice& device);
-// The numbers that `apply` takes after the elements: each parameter, and whether it was given.
+// The arguments of `apply` after the elements: each parameter, and 1 if the call passes it.
 void add_parameters(std::vector<Number>& numbers, const DeviceExpression& expression,
                     const Params& params);
 

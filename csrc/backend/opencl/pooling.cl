@@ -1,5 +1,5 @@
-// Poolings: one number for every window of the input, and back. Windows have up to three dimensions; unused ones come
-// first, of size 1.
+// Pooling: one number for every window of the input, and its gradient. Windows have three dimensions; the first ones
+// have size 1 if they are unused.
 typedef struct {
   long in[3], out[3], kernel_size[3], stride[3], padding[3], dilation[3];
 } Windows;
@@ -21,7 +21,7 @@ Span span_of(const Windows *w, int axis, long o) {
   return s;
 }
 
-// Of an adaptive pooling: output o covers inputs [first, last).
+// For adaptive pooling: output o covers inputs [first, last).
 Span share_of(const Windows *w, int axis, long o) {
   Span s;
   const long in = w->in[axis], out = w->out[axis];
@@ -75,7 +75,7 @@ kernel void max_pool(TENSOR(T_STORED, in), TENSOR(T_STORED, out), TENSOR(long, i
 }
 
 #if defined(T_IS_FLOAT) || defined(T_IS_DOUBLE)
-// What the sum of a window is divided by; 0 where it covers padding only.
+// The divisor of a window's sum; 0 if the window covers only padding.
 long divisor_of(const Windows *w, const Span *spans, const long *at, int counts_padding, long divisor) {
   long inside = 1, area = 1;
   for (int axis = 0; axis < 3; ++axis) {
@@ -163,7 +163,7 @@ kernel void avg_pool_backward(TENSOR(T_STORED, grad), TENSOR(T_STORED, out), Win
   STORE_T(out, i, sum);
 }
 
-// A work item has a plane of its own, so that gradients that meet are added in the order of the windows.
+// One work item per plane, so that the gradients of an element are added in the order of the windows.
 kernel void max_pool_backward(TENSOR(T_STORED, grad), TENSOR(long, indices), TENSOR(T, out), long windows, long size,
                               long planes) {
   OPEN(T_STORED, grad);

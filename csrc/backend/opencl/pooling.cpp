@@ -1,4 +1,4 @@
-// Poolings on an OpenCL device.
+// Pooling on an OpenCL device.
 #include "generated/structured/pooling.h"
 #include "backend/opencl/copy.h"
 #include "backend/opencl/kernel_calls.h"
@@ -8,7 +8,7 @@
 namespace uh::opencl {
 namespace {
 
-// As pooling.cl declares it.
+// The struct that pooling.cl declares.
 struct KernelWindows {
   int64_t in[3], out[3], kernel[3], stride[3], padding[3], dilation[3];
 
@@ -31,7 +31,7 @@ Defines defines(DType dtype, bool adaptive) {
   return lines;
 }
 
-// `indices` is undefined where only the values are requested.
+// `indices` is undefined if only the values are requested.
 void max_windows(const Tensor& self, const Windows& w, bool adaptive, const Tensor& values,
                  const Tensor& indices) {
   if (values.numel() == 0) return;

@@ -1,4 +1,4 @@
-// What every kernel can use; launch.cpp puts it before each source, after the definitions.
+// Definitions for every kernel; launch.cpp inserts them before each source, after its specialisation.
 #ifdef NEEDS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
@@ -9,7 +9,7 @@
 
 float load_bfloat16(ushort bits) { return as_float((uint)bits << 16); }
 
-// Rounds to nearest even; a NaN stays one.
+// Rounds to nearest even; a NaN remains NaN.
 ushort store_bfloat16(float value) {
   const uint bits = as_uint(value);
   if (value != value) return (ushort)((bits >> 16) | 64);

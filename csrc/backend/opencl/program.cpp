@@ -17,7 +17,7 @@ namespace {
 
 std::atomic<int64_t> g_programs{0};
 
-// FNV-1a: names files and finds damaged ones; it protects from no attack.
+// FNV-1a: names files and detects damaged ones; it does not protect against attacks.
 uint64_t checksum(std::string_view bytes, uint64_t start = 0xcbf29ce484222325ull) {
   uint64_t hash = start;
   for (const char byte : bytes) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3ull;
@@ -31,7 +31,7 @@ std::string hex(uint64_t number) {
   return text;
 }
 
-// A file of the cache: this line, the lengths of key and binary, the checksum of both, then both.
+// A cache file has this line, the lengths of key and binary, the checksum of both, and both.
 constexpr std::string_view kFirstLine = "underhood opencl binary 1\n";
 
 std::string file_text(const std::string& key, std::string_view binary) {
@@ -41,7 +41,7 @@ std::string file_text(const std::string& key, std::string_view binary) {
   return text.append(key).append(binary);
 }
 
-// The binary in a file, or nothing where the file is not what was once stored for the key.
+// The binary in a file; empty if the file is damaged or was stored for another key.
 std::string_view binary_of(std::string_view file, const std::string& key) {
   uint64_t numbers[3];
   if (!file.starts_with(kFirstLine) || file.size() < kFirstLine.size() + sizeof numbers) return {};
@@ -93,12 +93,12 @@ cl_program Programs::from_binary(const std::string& key, const std::string& path
   if (accepted == kSuccess &&
       api().BuildProgram(program, 1, &device_.id, "", nullptr, nullptr) == kSuccess)
     return program;
-  api().ReleaseProgram(program);  // of a driver that has changed without saying so
+  api().ReleaseProgram(program);  // the driver changed, but not its version
   return nullptr;
 }
 
-// Written under another name and renamed, so that no process reads half a file. What cannot be
-// stored is compiled again next time.
+// Writes under another name and renames, so that no process reads half a file. A binary that cannot
+// be stored is compiled again next time.
 void Programs::store_binary(cl_program program, const std::string& key, const std::string& path) {
   size_t size = 0;
   if (api().GetProgramInfo(program, kProgramBinarySizes, sizeof size, &size, nullptr) != kSuccess ||
@@ -126,7 +126,7 @@ void Programs::store_binary(cl_program program, const std::string& key, const st
 }
 
 cl_program Programs::build(const std::string& source, const char* name) {
-  // -w: a warning would be printed to the user's terminal by the driver.
+  // -w: the driver would print warnings to the user's terminal.
   const std::string options =
       device_.divides_correctly ? "-w -cl-fp32-correctly-rounded-divide-sqrt" : "-w";
   const std::string folder = cache_folder();

@@ -1,8 +1,8 @@
 // Kernels compiled at run time: source text in, kernels out, kept in memory and on disk.
 //
 // A program is its source text. Its binary is stored in the user's cache folder under a checksum of
-// text, device and driver; a file that is damaged or belongs to something else is compiled again
-// and replaced.
+// text, device and driver; a program whose file is damaged or has another key is compiled again,
+// and the file is replaced.
 // Invariant: programs and kernels live as long as the process; a kernel's arguments are set under
 // the lock of its device's queue.
 #pragma once
@@ -23,7 +23,7 @@ struct OpenclDevice;
 struct Kernel {
   OpenclDevice& device;
   cl_kernel handle;
-  const std::string name;  // for people: of the operator it computes
+  const std::string name;  // for errors and recordings: that of the operator
   int64_t program;         // number of the source, counted from 1
   size_t largest_group;    // work items of a group
   const std::string& source;
@@ -38,7 +38,7 @@ class Programs {
   // The kernel `function` of a program; `name` is for errors and for the recorder. Operators that
   // share a program have kernels of different names.
   const Kernel& kernel(const std::string& source, const char* function, const char* name);
-  // The numbers of programs that the driver compiled, and that were read from disk.
+  // The number of programs that the driver compiled, and of those that were read from disk.
   int64_t compiled() const { return compiled_; }
   int64_t read() const { return read_; }
 

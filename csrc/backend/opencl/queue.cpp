@@ -10,12 +10,12 @@
 namespace uh::opencl {
 namespace {
 
-constexpr size_t kMaxPending = 1024;  // then the host waits for half of them
+constexpr size_t kMaxPending = 1024;  // beyond this, the host waits for half of them
 
 std::atomic<int64_t> g_commands{0};
 std::atomic<int64_t> g_waits{0};
 
-// What drivers say of a queue whose device has gone.
+// The statuses that drivers return for the queue of a lost device.
 bool means_lost(cl_int status) { return status == kDeviceNotAvailable || status == kInvalidQueue; }
 
 const char* kind_name(CommandKind kind) {
@@ -29,10 +29,10 @@ const char* kind_name(CommandKind kind) {
   return "";
 }
 
-// Note [Recorded commands]: COMMAND says what was enqueued when it was enqueued. COMMAND_END, which
-// comes when the host learns that it is over, has the four times of its profile, on the recorder's
-// clock: the device's plus an offset that is moved only where it contradicts what the host has
-// seen, that the command was queued within the call that enqueued it.
+// Note [Recorded commands]: COMMAND is emitted when a command is enqueued, COMMAND_END when the
+// host learns that it has finished. COMMAND_END has the four times of the command's profile on the
+// recorder's clock: the device's clock plus an offset. The offset changes only if, by it, a command
+// was not queued within the call that enqueued it.
 int64_t record_command(Device device, const Command& command) {
   const int64_t number = g_commands.fetch_add(1) + 1;
   JsonWriter json;
@@ -99,7 +99,7 @@ Queue::Queue(Device device, cl_context context, cl_device_id id) : device_(devic
 
 void Queue::note_failure(const char* command, cl_int status) {
   lost_ = lost_ || means_lost(status);
-  if (!failure_.empty()) return;  // what failed after the first failure failed because of it
+  if (!failure_.empty()) return;  // later failures follow from the first
   failure_kind_ = error_kind(status);
   failure_ = message(name(device_), ": ", command,
                      ", which was enqueued earlier, failed on the device: ", status_name(status),
@@ -136,7 +136,7 @@ void Queue::after_command(const Command& command, cl_event event, uint64_t befor
                           std::unique_ptr<std::byte[]> bytes) {
   const int64_t number = events::on() ? record_command(device_, command) : 0;
   pending_.push_back({event, command.name, number, before, clock_ns(), std::move(bytes)});
-  // Drivers may hold commands back until then.
+  // Until then, drivers may hold commands back.
   check_status(api().Flush(handle_), name(device_), ": ", command.name, ": submitting it");
 }
 
@@ -146,7 +146,7 @@ void Queue::record_profile(const Pending& command) {
   for (cl_uint i = 0; i < 4; ++i) {
     const cl_int status = api().GetEventProfilingInfo(command.event, kProfilingQueued + i,
                                                       sizeof times[i], &times[i], nullptr);
-    if (status != kSuccess) return;  // a driver without profiling: the command has no end
+    if (status != kSuccess) return;  // the driver does not profile: no end is recorded
   }
   const auto before = static_cast<int64_t>(command.before);
   const auto after = static_cast<int64_t>(command.after);
@@ -187,7 +187,7 @@ void Queue::wait(cl_event event, const char* reason) {
                  events::intern(reason));
   const cl_int status = api().WaitForEvents(1, &event);
   if (events::on()) events::emit(events::Kind::kHOST_WAIT_END, number);
-  // A command that failed is found, with its name, among those that are pending.
+  // Not thrown here: forget_completed() finds the failed command, and so its name.
   if (status != kSuccess && means_lost(status)) lost_ = true;
 }
 

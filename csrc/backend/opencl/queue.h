@@ -1,8 +1,8 @@
 // The command queue of a device: it runs what the host enqueues, in that order, asynchronously.
 //
-// One in-order queue per device. Every command has an event, whose status says whether it is over
-// or failed, and whose profile says when it ran. Pending commands are kept in order, with the bytes
-// that a write still reads.
+// One in-order queue per device. Every command has an event with its status (pending, finished or
+// failed) and the times of its profile. Pending commands are stored in order, with the bytes that a
+// write still reads.
 // Invariant: a failure is thrown once, by the first call that sees it, with the command's name; a
 // lost device throws at every call.
 // Read next: launch.h (kernels), transfer.cpp (copies).
@@ -47,7 +47,7 @@ class Queue {
   std::mutex& lock() { return lock_; }
 
   // Enqueues a command by enqueue(event), which returns a status; the caller holds `lock`.
-  // `bytes` are kept until the command is over.
+  // `bytes` are freed when the command has finished.
   template <class F>
   void add_locked(const Command& command, F&& enqueue, std::unique_ptr<std::byte[]> bytes = {}) {
     before_command();
@@ -63,7 +63,7 @@ class Queue {
     const std::lock_guard guard(lock_);
     add_locked(command, std::forward<F>(enqueue), std::move(bytes));
   }
-  // The event of the command enqueued last, to be released by the caller; null: all are over.
+  // The event of the last enqueued command, which the caller releases; null: all have finished.
   cl_event last_event();
 
   // Throws the failure since the last call, if any.
@@ -76,7 +76,7 @@ class Queue {
   void wait(cl_event event, const char* reason);
   // Marks the current end of the queue. The queue outlives the event.
   std::unique_ptr<DeviceEvent> mark();
-  // The commands that are not over yet.
+  // The number of commands that have not finished.
   size_t pending();
 
  private:

@@ -14,15 +14,16 @@
 #include "memory/device_registry.h"
 #include "ops/copy/device_copy.h"
 #include "ops/random/generator.h"
+#include "ops/random/real_parts.h"
 #include "ops/random/shuffle.h"
 #include "ops/reduce/shapes.h"
 
 namespace uh::opencl {
 namespace {
 
-constexpr int64_t kLanes = 16;  // counters of a group of 64 words
+constexpr int64_t kLanes = 16;  // counters per group of 64 words
 
-// Draws into `self`: a work item for each counter, `per_group` elements for sixteen of them.
+// Draws into `self`: one work item per counter, `per_group` elements per sixteen counters.
 template <class... A>
 void draw(const Source& source, const Tensor& self, int64_t per_group, const A&... numbers) {
   if (self.numel() == 0) return;
@@ -34,16 +35,6 @@ void draw(const Source& source, const Tensor& self, int64_t per_group, const A&.
   out.store();
 }
 
-// Complex numbers are drawn as pairs of reals: a view of the same memory.
-Tensor parts(const Tensor& self) {
-  Layout layout = self.impl()->layout();
-  for (int64_t& stride : layout.strides) stride *= 2;
-  layout.offset *= 2;
-  layout.sizes.push_back(2);
-  layout.strides.push_back(1);
-  return alias(self, std::move(layout), to_real(self.dtype()), self.impl()->own_counter());
-}
-
 void draw_pairs(const Source& source, const Tensor& self, double a, double b) {
   if (self.dtype() == DType::kFloat64) return draw(source, self, 32, a, b);
   draw(source, self, 64, static_cast<float>(a), static_cast<float>(b));
@@ -51,13 +42,14 @@ void draw_pairs(const Source& source, const Tensor& self, double a, double b) {
 
 void draw_uniform(const Tensor& self, double lo, double hi) {
   static const Source source{sources::random, "uniform"};
-  draw_pairs(source, is_complex(self.dtype()) ? parts(self) : self, lo, hi - lo);
+  draw_pairs(source, is_complex(self.dtype()) ? real_parts(self) : self, lo, hi - lo);
 }
 
-// A complex draw's variance is that of both its parts together; both have the mean.
+// The variance of a complex number is the sum of those of its parts; both parts have the mean.
 void draw_normal(const Tensor& self, double mean, double std) {
   static const Source source{sources::random, "normal"};
-  if (is_complex(self.dtype())) return draw_pairs(source, parts(self), mean, std * std::sqrt(0.5));
+  if (is_complex(self.dtype()))
+    return draw_pairs(source, real_parts(self), mean, std * std::sqrt(0.5));
   draw_pairs(source, self, mean, std);
 }
 
@@ -90,7 +82,7 @@ void randint_like(const Tensor&, int64_t low, int64_t high, DType, Device, Memor
                   const Tensor& result) {
   draw_between(result, low, high);
 }
-// The draws are the device's; the order that they decide is made by the host, swap after swap.
+// The device draws; the host shuffles by the drawn numbers, one swap after the other.
 void randperm(int64_t n, DType, Device, const Tensor& result) {
   if (n == 0) return;
   const Tensor draws = empty(result.sizes(), DType::kInt64, result.device());
@@ -155,7 +147,7 @@ void native_dropout(const Tensor& input, double p, std::optional<bool> train, co
   result.store();
 }
 
-// Where the device does not have the result's dtype, the CPU draws.
+// If the device does not have the result's dtype, the CPU draws.
 constexpr auto kHasDtype = [](const Tensor& self, const auto&...) {
   return has_dtype(self.device(), self.dtype());
 };

@@ -1,4 +1,4 @@
-// Cells of LSTM and GRU on an OpenCL device.
+// LSTM and GRU cells on an OpenCL device.
 #include "generated/structured/recurrent.h"
 #include "backend/opencl/copy.h"
 #include "backend/opencl/kernel_calls.h"

@@ -1,9 +1,9 @@
 // Reductions: a fold over some dimensions of a tensor, for each index of the others.
 //
-// One of FOLD_SUM, FOLD_MEAN... is defined and says what the state of a fold is, how it takes an element and another
-// state, and its results. ACC: the type it computes in (double where the device has it). The dimensions that stay are
-// K, those that are folded M; an index of either is counted in row-major order. Where there are few results, each is
-// folded in slices, whose states a second kernel merges.
+// One of FOLD_SUM, FOLD_MEAN... is defined. It selects the state of the fold, the functions that add an element and
+// merge two states, and the results. ACC: the compute type, double if the device has it. K dimensions remain and M are
+// folded; both are indexed in row-major order. If there are few results, each is folded in slices, and a second kernel
+// merges the states of the slices.
 
 typedef struct {
   long kept[K];          // sizes
@@ -51,7 +51,7 @@ void fold_merge(State *s, State other) { *s *= other; }
 #define FIRST_RESULT(s, n) (s)
 
 #elif defined(FOLD_MAX) || defined(FOLD_MIN)
-// A NaN wins and stays.
+// With a NaN among the elements, the result is NaN.
 typedef ACC State;
 #ifdef FOLD_MAX
 State fold_init(void) { return MIN_VALUE; }
@@ -119,7 +119,7 @@ void fold_merge(State *s, State other) { *s += other; }
 #endif
 
 #elif defined(FOLD_MOMENTS)
-// Sums of the distances to the first element, and of their squares: what cancels is small.
+// Sums of the distances to the first element, and of their squares: little is lost by cancellation.
 #define SHIFTED 1
 typedef struct { ACC sum, squares; } State;
 State fold_init(void) { return (State){0, 0}; }
@@ -200,7 +200,7 @@ void fold_take(State *s, ACC x, long i) {
 #define ELEMENT(p, place) TAKEN(LOAD_A(p, place))
 #endif
 
-// Where the element of result `o` begins in self and lies in the results.
+// The offset of result `o` in the results, and of its first element in self.
 long kept_place(const Walk *walk, long o, long *out) {
   long place = 0;
   *out = 0;
@@ -225,7 +225,7 @@ long folded_place(const Walk *walk, long j) {
 
 #define LANES 64
 
-// Elements [begin, end) of one result, `step` apart. Of many neighbours LANES folds run side by side.
+// Folds the elements [begin, end) of one result, `step` apart. For many neighbours LANES folds run side by side.
 State fold_range(global A_STORED *self, const Walk *walk, long begin, long end, long step, ACC shift, ACC parameter) {
   State all = fold_init();
   const long inner = walk->folded_self[M - 1];

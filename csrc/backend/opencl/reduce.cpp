@@ -15,12 +15,12 @@
 namespace uh::opencl {
 namespace {
 
-constexpr size_t kStateBytes = 32;  // at most; reduce.cl has the states
+constexpr size_t kStateBytes = 32;  // the maximum; reduce.cl declares the states
 
-// A tensor as a fold walks it: the dimensions that stay and those that are folded.
+// The dimensions of a tensor in a fold: those that remain, and those that are folded.
 struct FoldWalk {
   Geometry<2> remaining;  // strides in self, and in the results
-  Geometry<1> folded;     // in order: indices are counted along it
+  Geometry<1> folded;     // in order, as results may be indices along it
   int64_t results, n;
 };
 
@@ -54,12 +54,12 @@ FoldWalk walk_of(const Tensor& self, const std::optional<Dims>& dim, const Tenso
 struct Fold {
   const char* name;   // of the operator
   const char* kind;   // FOLD_SUM...: reduce.cl
-  DType accumulator;  // one that has its category: float, int or complex
-  Defines more;       // what else reduce.cl is to know
+  DType accumulator;  // a dtype of the category: float, int or complex
+  Defines more;       // other definitions for reduce.cl
   double parameter = 0;
 };
 
-// What a fold computes in: the widest that the device has.
+// The dtype in which a fold computes: the widest that the device has.
 void define_accumulator(Defines& defines, DType dtype, const OpenclDevice& device) {
   const bool wide = device.has_double;
   const char* part = wide ? "double" : "float";
@@ -80,7 +80,7 @@ Arguments& add_parameter(Arguments& arguments, const Fold& fold, const OpenclDev
 }
 
 Source& source_of(const char* function) {
-  static auto* items = new Source(sources::reduce, "fold_items");  // leaked, as kernels are
+  static auto* items = new Source(sources::reduce, "fold_items");  // leaked, like kernels
   static auto* columns = new Source(sources::reduce, "fold_columns");
   static auto* groups = new Source(sources::reduce, "fold_groups");
   static auto* slices = new Source(sources::reduce, "fold_slices");
@@ -113,7 +113,7 @@ void run_fold(const Fold& fold, const Tensor& self, const std::optional<Dims>& d
                            walk.remaining.strides[1], walk.folded.sizes, walk.folded.strides[0]})
     numbers.insert(numbers.end(), part.begin(), part.end());
 
-  // Results that are neighbours and whose elements are are folded side by side.
+  // Neighbouring results whose elements are also neighbours are folded side by side.
   const bool columns = walk.remaining.row_stride(0) == 1 && walk.remaining.row() >= 8 &&
                        walk.folded.row_stride(0) != 1;
   const auto units = static_cast<int64_t>(device.compute_units);
@@ -167,13 +167,13 @@ void run_fold(const Fold& fold, const Tensor& self, const std::optional<Dims>& d
   merge_arguments.launch(items_of(walk.results, preferred_group(merge)));
 }
 
-// Whether the device can fold elements of `from` into `to` by a loss of digits at most.
+// True if the device has both dtypes, and `to` has the category of the elements or a higher one.
 bool folds(const Tensor& self, DType to) {
   return has_dtype(self.device(), self.dtype()) && has_dtype(self.device(), to) &&
          category(self.dtype()) <= category(to);
 }
 
-// What reduce.cl calls the folds of these operators.
+// The name in reduce.cl of an operator's fold.
 const char* kind_of(std::string_view op) {
   static constexpr std::pair<std::string_view, const char*> kKinds[] = {
       {"sum", "FOLD_SUM"},         {"mean", "FOLD_MEAN"}, {"prod", "FOLD_PROD"},
@@ -210,7 +210,7 @@ UH_FOLD(nansum)
 UH_FOLD(nanmean)
 #undef UH_FOLD
 
-// ---- extremes and truth: computed in the elements' own category
+// ---- extremes, all and any: computed in the category of the elements
 
 #define UH_FOLD(name)                                                                              \
   void name(const Tensor& self, const std::optional<Dims>& dim, bool keepdim,                      \

@@ -5,8 +5,7 @@
 
 namespace uh::opencl {
 
-// Mean and variance (of the elements there are, divided by their number) over `dims`, of the dtype
-// that `variance` and `mean` have.
+// Computes the mean and the variance (with correction 0) over `dims` in the dtype of the results.
 void mean_and_variance(const Tensor& self, const Dims& dims, const Tensor& variance,
                        const Tensor& mean);
 // The sum over `dims`.

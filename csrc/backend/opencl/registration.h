@@ -1,4 +1,4 @@
-// The kernels of the operators' families, one function each.
+// Registration of the kernels, one function per family.
 #pragma once
 
 namespace uh::opencl {

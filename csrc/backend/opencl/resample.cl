@@ -1,6 +1,6 @@
-// Resampling in up to three dimensions: along each, an element is a sum of sources with their weights. The host makes the
-// tables: `entries` has, from offsets[axis] on, where the sources of each element begin (one number more than there are
-// elements), and from sources[axis] on the sources. Weights are at the same distance from weights[axis].
+// Resampling in up to three dimensions: along each, an element is a weighted sum of sources. The host computes tables.
+// From offsets[axis], `entries` has the index of each element's first source, and one more at the end. From
+// sources[axis] it has the sources; the weight of a source is at the same distance from weights[axis].
 typedef struct {
   long from[3], to[3], offsets[3], sources[3], weights[3];
 } Axes;

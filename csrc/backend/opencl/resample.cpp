@@ -1,4 +1,4 @@
-// Upsampling on an OpenCL device, and its gradient: the same kernel with the tables turned round.
+// Upsampling on an OpenCL device, and its gradient: the same kernel with transposed tables.
 #include <cstring>
 
 #include "backend/opencl/copy.h"
@@ -12,12 +12,12 @@
 namespace uh::opencl {
 namespace {
 
-// As resample.cl declares it.
+// The struct that resample.cl declares.
 struct Axes {
   int64_t from[3], to[3], offsets[3], sources[3], weights[3];
 };
 
-// The tables of all dimensions. Entry k of element o: its sources, with weights.
+// The tables of all dimensions. Entry k of element o is one of its sources, with a weight.
 template <class T>
 class Tables {
  public:

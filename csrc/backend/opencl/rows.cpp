@@ -7,7 +7,7 @@
 namespace uh::opencl {
 namespace {
 
-constexpr int64_t kFoldLanes = 64;  // folds of a CPU that run side by side
+constexpr int64_t kFoldLanes = 64;  // folds that run side by side on a CPU
 
 // A fold as OpenCL C: `s` is its state, `x` an element, `other` another state.
 struct FoldText {
@@ -16,7 +16,7 @@ struct FoldText {
 };
 
 const FoldText& text_of(std::string_view op) {
-  // A NaN wins and stays.
+  // An extreme of elements with a NaN is NaN.
   static constexpr FoldText kTexts[] = {
       {"sum", "0", "s + x", "s + x", "s"},
       {"mean", "0", "s + x", "s + x", "s / n"},
@@ -31,8 +31,8 @@ const FoldText& text_of(std::string_view op) {
   return *it;
 }
 
-// The tensors of a call, results first, as they are walked: the dimensions that stay, then those
-// that are folded.
+// The dimensions and strides of a call's tensors, results first: the dimensions that remain, then
+// those that are folded.
 struct RowWalk {
   Dims outer, inner;
   std::vector<Dims> outer_strides, inner_strides;
@@ -79,7 +79,7 @@ RowWalk walk_of(const RowsCall& call) {
 
 std::string numbered(const char* name, size_t i) { return name + std::to_string(i); }
 
-// The text of one program: `rows`, and `merge_rows` for the states of slices.
+// Prints one program: `rows`, and `merge_rows` for the states of slices.
 class Printer {
  public:
   Printer(const RowsCall& call, const RowWalk& walk, bool groups)
@@ -175,7 +175,7 @@ class Printer {
     line(in + "}");
   }
 
-  // `s0 = s0 + x0`, or a store, for each result of the element `k` after the places.
+  // For each result, `s0 = s0 + x0` or a store, of the element `k` steps after q0, q1...
   void print_element(const std::string& in, const std::string& k, const std::string& state) {
     std::string list;
     const auto add = [&](const std::string& argument) {
@@ -406,7 +406,7 @@ void run_rows(const RowsCall& call) {
 
   const auto folds = std::count_if(call.results.begin(), call.results.end(),
                                    [](const RowResult& result) { return result.fold; });
-  const int64_t state = static_cast<int64_t>(folds) * 8;  // bytes, of doubles at most
+  const int64_t state = static_cast<int64_t>(folds) * 8;  // bytes, if all states are doubles
   const Tensor& first = call.results[0].tensor;
   const Tensor partial =
       slices > 1 ? empty(Dims{walk.rows * slices * state}, DType::kUInt8, first.device()) : first;
@@ -427,7 +427,7 @@ void run_rows(const RowsCall& call) {
            static_cast<int64_t>(group) * 4 < walk.n / slices)
       group *= 2;
   }
-  // No item of a CPU has less to do than pays.
+  // On a CPU an item computes enough elements to be worth starting.
   const int64_t run =
       device.is_cpu ? std::max<int64_t>(walk.rows / lanes,
                                         std::min(walk.rows, 4096 / std::max<int64_t>(1, walk.n)))

@@ -2,9 +2,9 @@
 // last dimensions before they reach memory: reductions at the end of a fused group.
 //
 // As in elementwise.h a caller passes OpenCL C that ends with `apply`; the loop around it keeps the
-// state of a fold for each row of the last dimensions. An item computes several rows, a group of a
-// GPU one row together. Where there are few rows, each is folded in slices, whose states a second
-// kernel merges.
+// state of a fold for each row of the last dimensions. An item of a CPU computes several rows, a
+// group of a GPU one row. If there are few rows, each is folded in slices, and a second kernel
+// merges the states of the slices.
 // Read next: elementwise.h, jit/fused/on_opencl.cpp, which calls it.
 #pragma once
 

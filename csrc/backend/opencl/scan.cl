@@ -1,5 +1,5 @@
-// Running sums, products and extremes along a dimension: a work item walks one line. The input has been converted to the
-// dtype of the result.
+// Running sums, products and extremes along a dimension: a work item computes one line. The input has been converted
+// to the dtype of the result.
 kernel void scan(TENSOR(T_STORED, in), TENSOR(T_STORED, out), long length, long step, long lines) {
   OPEN(T_STORED, in);
   OPEN(T_STORED, out);
@@ -19,7 +19,7 @@ kernel void scan(TENSOR(T_STORED, in), TENSOR(T_STORED, out), long length, long 
   }
 }
 
-// The last of equals; a NaN stays.
+// The last of equal elements; a NaN remains.
 kernel void extremes(TENSOR(T_STORED, in), TENSOR(T_STORED, out), TENSOR(long, indices), int largest, long length,
                      long step, long lines) {
   OPEN(T_STORED, in);

@@ -8,7 +8,7 @@
 namespace uh::opencl {
 namespace {
 
-// The lines along a dimension of a row-major tensor: how long, and how far from element to element.
+// The lines along a dimension of a row-major tensor: their length, and the stride of an element.
 struct ScanLines {
   int64_t length = 1, step = 1, count = 1;
 

@@ -1,7 +1,8 @@
 // softmax and log_softmax over one dimension, and their gradients.
 //
-// A tensor is [outer, n, inner]; a line is n elements, `inner` apart. A group of work items has a line: its items take
-// every n-th element, and add up what they have in local memory. On a CPU a group is one item, which has `run` lines.
+// A tensor is [outer, n, inner]; a line is n elements, `inner` apart. A group of work items computes a line: each item
+// folds every n-th element, and the results are combined in local memory. On a CPU a group is one item for `run`
+// lines.
 
 #ifdef LOG_FORM
 #define SHARE(x, greatest, sum) ((x) - (greatest) - log(sum))
@@ -16,7 +17,7 @@
 #define SUM(a, b) ((a) + (b))
 #define GREATER(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
 
-// `result` becomes the values of all items of the group, combined.
+// Combines the values of all items of the group in `result`.
 #define COMBINE(result, op)                                      \
   if (items > 1) {                                               \
     shared[item] = result;                                       \

@@ -28,7 +28,7 @@ Defines definitions(bool log, DType dtype, DType result, const OpenclDevice& dev
   return defines.dtype("T", dtype).dtype("O", result);
 }
 
-// Groups of the lines: of as many items as a line keeps busy.
+// Chooses the size of the groups: as many items as a line can occupy.
 void launch_lines(Arguments& arguments, const Kernel& kernel, const Lines& lines) {
   size_t group = 1;
   while (group * 2 <= preferred_group(kernel) && static_cast<int64_t>(group) * 4 < lines.n)

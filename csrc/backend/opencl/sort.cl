@@ -1,5 +1,5 @@
-// Bitonic sorting of lines of keys and their indices, which a power of two has filled up at the end. Equal keys keep the
-// order of their indices, so that the result is that of a stable sort.
+// Bitonic sort of lines of keys and their indices, padded at the end to a power of two. Equal keys are ordered by their
+// indices, so that the result is that of a stable sort.
 bool precedes(T a, long i, T b, long j, int descending) {
   const bool a_nan = a != a, b_nan = b != b;  // NaN is larger than every number
   const bool less = descending ? (a_nan ? !b_nan : a > b) : (b_nan ? !a_nan : a < b);
@@ -20,7 +20,7 @@ kernel void fill(TENSOR(T_STORED, in), TENSOR(T, keys), TENSOR(long, indices), l
   indices[i] = k;
 }
 
-// What has been added, with an index of `length` or more, comes after everything.
+// The padding, with indices of `length` or more, comes last.
 kernel void exchange(TENSOR(T, keys), TENSOR(long, indices), long length, long padded, long block, long gap,
                      int descending, long n) {
   OPEN(T, keys);

@@ -1,4 +1,4 @@
-// Sorting on an OpenCL device: bitonic, over lines that are filled up to a power of two.
+// Bitonic sort on an OpenCL device, of lines that are padded to a power of two.
 #include <bit>
 
 #include "backend/opencl/copy.h"
@@ -9,7 +9,7 @@
 namespace uh::opencl {
 namespace {
 
-// The first elements of each line, as many as `indices` has room for; `values` may be undefined.
+// Writes the first elements of each sorted line, as many as `indices` has; `values` is optional.
 void order(const Tensor& self, int64_t dim, bool descending, const Tensor& values,
            const Tensor& indices) {
   if (indices.numel() == 0) return;
@@ -60,7 +60,7 @@ void topk(const Tensor& self, int64_t, int64_t dim, bool largest, bool, const Te
   order(self, dim, largest, values, indices);
 }
 
-// Booleans have no place in the registers that are exchanged.
+// The kernels sort neither booleans nor complex numbers.
 constexpr auto kOrdered = [](const Tensor& self, const auto&...) {
   return !is_complex(self.dtype()) && self.dtype() != DType::kBool &&
          has_dtype(self.device(), self.dtype());

@@ -7,7 +7,7 @@
 namespace uh::opencl {
 namespace {
 
-constexpr size_t kStaged = 64 << 10;  // bytes that are copied rather than waited for
+constexpr size_t kStaged = 64 << 10;  // up to this many bytes are copied rather than waited for
 
 }  // namespace
 

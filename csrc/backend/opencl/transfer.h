@@ -5,11 +5,11 @@
 
 namespace uh::opencl {
 
-// Host to device. The bytes have been taken when it returns: small ones are copied first, and large
-// ones waited for, unless `from` is pinned memory and `non_blocking` allows to read it later.
+// Host to device. When it returns, `from` may be overwritten: few bytes are copied first, and for
+// many it waits, unless `from` is pinned memory and `non_blocking` is true.
 void write(void* to, const void* from, size_t bytes, OpenclDevice& device,
            bool non_blocking = false);
-// Device to host. Waits, unless `to` is pinned memory and `non_blocking` allows to write it later.
+// Device to host. Waits, unless `to` is pinned memory and `non_blocking` is true.
 void read(void* to, const void* from, size_t bytes, OpenclDevice& device, const char* reason,
           bool non_blocking = false);
 // On one device: enqueued.

@@ -62,10 +62,12 @@ void define_effects() {
   define("manual_seed(int seed) -> ()",
          boxed<[](int64_t seed) { random::manual_seed(static_cast<uint64_t>(seed)); }>, kEffect);
   define("is_grad_enabled() -> bool", boxed<[] { return grad_enabled(); }>, kEffect);
-  define("set_grad_enabled(bool val) -> ()", boxed<[](bool on) { set_grad_enabled(on); }>, kEffect);
+  constexpr TagSet kSetsGradMode = kEffect | tag_set(Tag::kSetsGradMode);
+  define("set_grad_enabled(bool val) -> ()", boxed<[](bool on) { set_grad_enabled(on); }>,
+         kSetsGradMode);
   define("is_inference_mode_enabled() -> bool", boxed<[] { return t_state.inference; }>, kEffect);
   define("set_inference_mode(bool val) -> ()", boxed<[](bool on) { t_state.inference = on; }>,
-         kEffect);
+         kSetsGradMode);
   define("is_scripting() -> bool", boxed<[] { return true; }>);
 }
 

@@ -107,6 +107,8 @@ void define_kinds() {
 }
 
 void define_gradients() {
+  constexpr TagSet kSetsRequiresGrad =
+      tag_set(Tag::kInplaceView) | tag_set(Tag::kSetsRequiresGrad);
   define("prim::requires_grad(Tensor a) -> bool",
          boxed<[](const Tensor& t) { return autograd::requires_grad(t); }>);
   define("is_leaf(Tensor self) -> bool",
@@ -116,12 +118,12 @@ void define_gradients() {
            autograd::set_requires_grad(t, on);
            return t;
          }>,
-         tag_set(Tag::kInplaceView));
+         kSetsRequiresGrad);
   define("detach_(Tensor(a!) self) -> Tensor(a!)", boxed<[](const Tensor& t) {
            autograd::detach_in_place(t);
            return t;
          }>,
-         tag_set(Tag::kInplaceView));
+         kSetsRequiresGrad);
   define("prim::data(Tensor(a) a) -> Tensor(a)", boxed<[](const Tensor& t) {
            // x.data: writes to it are not counted in t's version.
            return alias(t, t.impl()->layout(), t.dtype(), make_ref<OwnCounter>());

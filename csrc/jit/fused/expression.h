@@ -15,7 +15,7 @@ struct Step;
 
 enum class ExprOp : uint8_t {
   kItem,      // an item, element by element
-  kUniform,   // an item with a single value
+  kUniform,   // an item with one value for all elements
   kConstant,  // a number
   kAdd,
   kSub,

@@ -131,7 +131,7 @@ class Printer {
   std::optional<std::string> call(const Step& step) {
     const auto expression = opencl::expression_of(*step.op->op, step.dtype, device_);
     if (!expression) return std::nullopt;
-    doubles_ = doubles_ || expression->text->doubles || is_double(step.dtype);
+    doubles_ = doubles_ || expression->text->doubles || opencl::needs_double(step.dtype);
     std::string name = step.op->name;
     std::replace(name.begin(), name.end(), '.', '_');
     name += mark(step.dtype);
@@ -151,7 +151,7 @@ class Printer {
     const DType to = item(step.result).kind.dtype, from = item(step.operands[0]).kind.dtype;
     if (!opencl::has_dtype(device_.device, to) || !opencl::has_dtype(device_.device, from))
       return std::nullopt;
-    doubles_ = doubles_ || is_double(to) || is_double(from);
+    doubles_ = doubles_ || opencl::needs_double(to) || opencl::needs_double(from);
     const std::string name = "to" + mark(to) + mark(from);
     add_function(with_words(opencl::conversion(to, from), [&](std::string_view w) {
       return w == "O"       ? std::string(Defines::computed_type(to))
@@ -162,9 +162,6 @@ class Printer {
     return name + "(" + word(step.operands[0]) + ")";
   }
 
-  static bool is_double(DType dtype) {
-    return dtype == DType::kFloat64 || dtype == DType::kComplex128;
-  }
   static std::string mark(DType dtype) { return "_" + std::string(uh::name(dtype)); }
 
   // The functions of an expression with the dtype in their names: a program may have several.

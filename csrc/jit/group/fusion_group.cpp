@@ -32,8 +32,7 @@ std::vector<std::vector<bool>> dependencies(const Graph& graph) {
   }
   for (const Node* node : graph.block()->nodes()) {
     std::vector<bool> reached(n);
-    const bool open = node->op() && node->op()->differentiation() != Differentiation::kNone &&
-                      !node->is("aten::detach");
+    const bool open = node->op() && node->op()->differentiation() != Differentiation::kNone;
     for (const Value* input : node->inputs())
       for (size_t i = 0; open && i < n; ++i) reached[i] = reached[i] || from[input][i];
     for (const Value* output : node->outputs()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "generated/tags.h"
 #include "jit/ir/alias_analysis.h"
 #include "jit/schema_matching/overload.h"
 
@@ -57,7 +58,7 @@ bool may_want_gradients(const Graph& graph) {
   for (const Value* input : graph.inputs()) may = may || may_require(*input->type());
   graph.each_node([&](const Node* node) {
     // An attribute may be a parameter; for a constant the flag is known.
-    if (node->is("prim::GetAttr") || node->is("aten::requires_grad_") || node->is("aten::detach_"))
+    if (node->is("prim::GetAttr") || (node->op() && node->op()->has_tag(Tag::kSetsRequiresGrad)))
       may = true;
     if (node->is_constant()) may = may || may_require(*node->output()->type());
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "generated/tags.h"
 #include "jit/builtins/builtin.h"
 #include "jit/ir/effects.h"
 
@@ -60,7 +61,7 @@ const Set kOutside = {0, 1, 2, 3, 4};
 const Set kGradientSwitch = {5};
 
 bool switches(const Node& node) {
-  return node.is("aten::set_grad_enabled") || node.is("aten::set_inference_mode");
+  return node.op() && node.op()->has_tag(Tag::kSetsGradMode);
 }
 
 bool computes(const Node& node) {

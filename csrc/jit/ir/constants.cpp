@@ -24,12 +24,6 @@ bool same_scalar(const Scalar& a, const Scalar& b) {
   return a.is_float() ? bits(a.to_double()) == bits(b.to_double()) : a.to_int() == b.to_int();
 }
 
-const std::vector<IValue>* items_of(const IValue& value) {
-  if (const List* list = value.list()) return &list->items;
-  if (const Tuple* tuple = value.tuple()) return &tuple->items;
-  return nullptr;
-}
-
 template <class T>
 std::optional<T> constant_of(const Value* value) {
   const IValue* constant = value ? value->constant() : nullptr;

@@ -76,7 +76,7 @@ bool contiguous(Peephole& p, Node* node) {
          answer(p, node, true, "x.is_contiguous() -> True");
 }
 
-// Folds what the dtype alone determines.
+// Folds properties that the dtype alone determines.
 bool of_dtype(Peephole& p, Node* node) {
   const TensorProperties* facts = known_properties(p, node);
   if (!facts || facts->dtype == DType::kUndefined) return false;

@@ -1,7 +1,7 @@
 // Interruption of long native loops, as by Ctrl+C in the host language.
 //
-// Loops of scripted programs call poll_interrupt() regularly; some twenty times a second it calls
-// the host, which may throw an exception (Python: KeyboardInterrupt). Invariant: code that polls
+// Loops of scripted programs call poll_interrupt() regularly; about 20 times a second it calls the
+// host, which may throw an exception (Python: KeyboardInterrupt). Invariant: code that polls
 // must be exception-safe at that point.
 #pragma once
 

@@ -24,15 +24,16 @@ class Function;
 
 class TracingState {
  public:
-  // Starts, or returns, this thread's trace; throws if there already is one, or none.
+  // Starts this thread's trace; throws if it already has one.
   static void begin(std::string name);
+  // Returns this thread's trace; throws if it has none.
   static TracingState& current();
   static bool on();
   static void abort();
-  // True if this thread's calls are traced at present; false for calls inside of an operator.
+  // True if this thread's calls are currently traced; false for calls inside of an operator.
   static bool records();
 
-  // As in Python's traces: numbers of arithmetic are tensors, and unused nodes are removed.
+  // Traces as PyTorch does: numbers in arithmetic are tensors, and unused nodes are removed.
   void as_in_python() { as_in_python_ = true; }
 
   Value* add_input(std::string_view name, const IValue& value);
@@ -45,7 +46,7 @@ class TracingState {
   GraphRef end(const IValue& result);
 
   Graph& graph() const { return *graph_; }
-  // The present Value of a tensor or number; a constant for an unknown tensor.
+  // The current Value of a tensor or number; a constant for an unknown tensor.
   Value* value_of(const IValue& value);
   void record(const OperatorInfo& op, const Stack& arguments, const Stack& results);
   // The same for an operator that Python computed by other means: `result` already exists.
@@ -58,7 +59,7 @@ class TracingState {
   // The next operator's argument, or its element `index` (-1: all of it), has this tensor's value.
   void give_argument(std::string name, int64_t index, Tensor tensor);
   void forget_arguments() { traced_arguments_.clear(); }
-  // Sets the present Python names of tensors: an unnamed Value is named at its next use.
+  // Sets the current Python names of tensors: an unnamed Value is named at its next use.
   void set_names(std::vector<std::pair<const TensorImpl*, std::string>> names);
 
  private:

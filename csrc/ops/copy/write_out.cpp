@@ -10,6 +10,12 @@
 #include "ops/overlap.h"
 
 namespace uh {
+
+bool describes_same(const Tensor& a, const Tensor& b) {
+  return a.storage() == b.storage() && a.dtype() == b.dtype() && a.offset() == b.offset() &&
+         a.sizes() == b.sizes() && a.strides() == b.strides();
+}
+
 void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
   const size_t shift = target.size() - std::min(target.size(), sizes.size());
   bool ok = sizes.size() <= target.size();
@@ -19,14 +25,15 @@ void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
         printed(target), ": every size must be equal or 1, counted from the right");
 }
 
-// A resized `out` takes the strides of `result` unless these have gaps: its new storage has room
-// for the elements only.
+// True if the strides skip bytes between elements.
 static bool has_gaps(const Tensor& t) {
   int64_t last = 0;
   for (int64_t d = 0; d < t.ndim(); ++d) last += (t.size(d) - 1) * t.stride(d);
   return last + 1 > t.numel();
 }
 
+// A resized `out` gets the strides of `result` unless these have gaps: its new storage has room for
+// the elements only.
 static void take_sizes(const Tensor& out, const Tensor& result) {
   if (out.sizes() == result.sizes()) return;
   const Change change(out.impl(), true);
@@ -36,8 +43,8 @@ static void take_sizes(const Tensor& out, const Tensor& result) {
     out.impl()->set_layout(Layout{result.sizes(), result.strides(), out.offset()});
 }
 
-// Copies a result that shares memory with `out` (of an operator that returns its input): it would
-// change while it is read, and move when `out` grows.
+// Copies a result that shares memory with `out`, as that of an operator that returns its input.
+// Otherwise it would change while it is read, and move if `out` is resized.
 static Tensor apart_from(const Tensor& out, const Tensor& result) {
   if (result.storage() != out.storage() || out.is_meta()) return result;
   if (!is_host(out.device())) return ops::clone(result, MemoryFormat::kPreserve);

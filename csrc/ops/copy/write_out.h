@@ -19,6 +19,9 @@ void write_out(const Tensor& out, const Tensor& result, std::string_view op);
 // The same, but throws unless `out` has the dtype of the result.
 void write_exact_out(const Tensor& out, const Tensor& result, std::string_view op);
 
+// True if both have the same elements of a Storage in the same order.
+bool describes_same(const Tensor& a, const Tensor& b);
+
 // Copies the elements of `result`, which must have self's sizes: the last step of in-place forms.
 void write_self(const Tensor& self, const Tensor& result, std::string_view op);
 

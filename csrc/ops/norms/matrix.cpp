@@ -97,16 +97,20 @@ Tensor linalg_matrix_norm_named(KeySet, const Tensor& self, const std::string& o
   return keepdim ? with_dims(out, rows, columns) : out;
 }
 
-Tensor linalg_norm(KeySet, const Tensor& self, const std::optional<Scalar>& ord,
-                   const std::optional<Dims>& dim, bool keepdim, DType dtype) {
+static void check_norm_dims(const Tensor& self, bool has_ord, const std::optional<Dims>& dim) {
   if (dim) {
     check(dim->size() == 1 || dim->size() == 2,
           "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", *dim);
-  } else if (ord) {
+  } else if (has_ord) {
     check(self.ndim() == 1 || self.ndim() == 2,
           "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ",
           self.ndim(), "D.");
   }
+}
+
+Tensor linalg_norm(KeySet, const Tensor& self, const std::optional<Scalar>& ord,
+                   const std::optional<Dims>& dim, bool keepdim, DType dtype) {
+  check_norm_dims(self, ord.has_value(), dim);
   if (ord && (dim ? dim->size() == 2 : self.ndim() == 2))
     return ops::linalg_matrix_norm(self, *ord, dim.value_or(Dims{0, 1}), keepdim, dtype);
   return ops::linalg_vector_norm(self, ord.value_or(Scalar(2)), dim, keepdim, dtype);
@@ -114,14 +118,7 @@ Tensor linalg_norm(KeySet, const Tensor& self, const std::optional<Scalar>& ord,
 
 Tensor linalg_norm_named(KeySet, const Tensor& self, const std::string& ord,
                          const std::optional<Dims>& dim, bool keepdim, DType dtype) {
-  if (dim) {
-    check(dim->size() == 1 || dim->size() == 2,
-          "linalg.norm: If dim is specified, it must be of length 1 or 2. Got ", *dim);
-  } else {
-    check(self.ndim() == 1 || self.ndim() == 2,
-          "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got ",
-          self.ndim(), "D.");
-  }
+  check_norm_dims(self, true, dim);
   return ops::linalg_matrix_norm_str_ord(self, ord, dim.value_or(Dims{0, 1}), keepdim, dtype);
 }
 

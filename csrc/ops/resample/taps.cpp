@@ -103,7 +103,7 @@ void antialiased(Taps<T>& t, T step, bool is_cubic) {
   }
 }
 
-// At the borders several taps read one input: their weights are added to the first of them.
+// Near the borders several taps read the same input: their weights are added to the first one's.
 void merge_repeated(Taps<double>& t) {
   for (int64_t o = 0; o < t.out; ++o) {
     auto first = static_cast<size_t>(o);

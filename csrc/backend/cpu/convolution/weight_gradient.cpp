@@ -2,10 +2,10 @@
 // the output's gradient times the input that the element multiplied.
 //
 // With many output channels, the gradients of a pixel form a vector, and each input is multiplied
-// with it, for a dozen kernel elements at a time. With few, vectors run along the pixels.
+// by it, for a dozen kernel elements at a time. With few, vectors run along the pixels.
 // With a stride of 1 the inputs of a kernel element are a window of the input, read in place: the
 // gradient is spread to the input's row length (zeros between its rows), so that one long run of it
-// is multiplied with one of the input. With strides, or if there would be more zeros than pixels,
+// is multiplied by one of the input. With strides, or if there would be more zeros than pixels,
 // the inputs of each element are first copied to be contiguous.
 #include <algorithm>
 #include <cmath>
@@ -63,7 +63,7 @@ class WeightGradient {
     if (row_channels_ * 2 >= loops_.lanes) return run_pixels();
     if (!plan_windows()) return run_copied();
     run_windows();
-    // A zero between the rows may have been multiplied with an infinity that no element should
+    // A zero between the rows may have been multiplied by an infinity that no element should
     // read.
     const int64_t n = groups_ * row_channels_ * taps_;
     const bool exact = length_ == count_;
@@ -75,7 +75,7 @@ class WeightGradient {
  private:
   static int64_t volume(const Spatial& s) { return s[0] * s[1] * s[2]; }
 
-  // Returns whether no element of the weight reads padding.
+  // Returns true if no element of the weight reads padding.
   bool reads_input_only() const {
     for (size_t a = 0; a < kConvDims; ++a) {
       const int64_t last = (pixels_[a] - 1) * stride_[a] + (kernel_[a] - 1) * dilation_[a];

@@ -37,12 +37,6 @@ Tensor copied(const Tensor& self, const Tensor& out) {
   return out;
 }
 
-// Returns whether both have the same elements in the same order.
-bool describes_same(const Tensor& a, const Tensor& b) {
-  return a.storage() == b.storage() && a.dtype() == b.dtype() && a.offset() == b.offset() &&
-         a.sizes() == b.sizes() && a.strides() == b.strides();
-}
-
 Scalar single_value(const Tensor& value, std::string_view op) {
   check(value.ndim() == 0, op, " only supports a 0-dimensional value tensor, but got tensor with ",
         value.ndim(), " dimension(s): ", value.sizes());

@@ -7,7 +7,7 @@
 namespace uh::kernels {
 namespace {
 
-// Writes the targets' elements of a row-major `out`; `grad` has one element or one per target.
+// Writes the gradients of the targets' scores to `out`; `grad` has one element or one per target.
 template <class T>
 void place_all(T* out, const Scores& s, const T* grad, bool one_grad, const int64_t* target,
                const T* weight, int64_t ignored, double scale) {

@@ -16,7 +16,8 @@ std::string no_convergence(int info) {
       info, ").");
 }
 
-// Converts LAPACK's column pairs of one real matrix to complex vectors.
+// The eigenvalues, and unless `vectors` is null the eigenvectors, of one matrix. For a real matrix
+// LAPACK returns a pair of complex vectors as two columns: their real and their imaginary part.
 template <class R>
 int eigen(int n, R* a, Complex<R>* values, Complex<R>* vectors) {
   const auto size = static_cast<size_t>(n);
@@ -42,7 +43,7 @@ int eigen(int n, Complex<R>* a, Complex<R>* values, Complex<R>* vectors) {
   return lapack::geev(vectors ? 'V' : 'N', n, a, n, values, vectors ? vectors : &unused, n);
 }
 
-// `vectors` may be empty to compute only values.
+// If `vectors` is undefined, computes only the eigenvalues.
 void eigen_into(const Tensor& self, const Tensor& values, const Tensor& vectors) {
   const int64_t n = rows_of(self);
   if (self.numel() == 0) return;

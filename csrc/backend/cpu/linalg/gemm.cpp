@@ -47,7 +47,7 @@ Matrices matrices(const Tensor& t, Reading reading, size_t batch_rank) {
   return m;
 }
 
-// How BLAS can read a matrix with a unit stride: as stored, or transposed.
+// A matrix with a unit stride in the form that BLAS reads: as stored, or transposed.
 struct BlasView {
   CBLAS_TRANSPOSE transpose = CblasNoTrans;
   blasint leading = 0;  // 0: BLAS cannot read it

@@ -1,4 +1,5 @@
-// Gradients of poolings: a maximum's goes to its index, a mean's is divided over the window.
+// Gradients of pooling: that of a maximum goes to its index, that of a mean is divided equally
+// among the elements of its window.
 #include "backend/cpu/copy/elements.h"
 #include "base/parallel.h"
 #include "generated/kernels/pooling.h"
@@ -34,7 +35,7 @@ struct Averages {
   bool counts_padding;
   int64_t divisor;
 
-  // Each row of shares is computed once per row of windows, and added to all rows they cover.
+  // The shares of a row of windows are summed once, and added to every row that the windows cover.
   template <class T>
   void plane(T* to, const T* from, T* row) const {
     const int64_t width = w.axes[2].in, height = w.axes[1].in;
@@ -96,7 +97,8 @@ void max_pool_backward(const Tensor& grad_output, const Tensor& indices, const D
       for (int64_t p = lo; p < hi; ++p) {
         T* target = to + p * plane;
         for (int64_t i = p * from_plane; i < (p + 1) * from_plane; ++i) {
-          // The index of a padding-only window is its first element's, outside the plane.
+          // A window of padding only has the index of its first element, which is outside the
+          // plane.
           if (at[i] >= 0 && at[i] < plane) target[at[i]] += from[i];
         }
       }

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "generated/kernels/random.h"
 #include "ops/random/generator.h"
+#include "ops/random/real_parts.h"
 #include "ops/random/shuffle.h"
 
 namespace uh::kernels {
@@ -42,18 +43,8 @@ void draw_into(const Tensor& self, int64_t per_group, const Loop& loop) {
   if (!direct) copy_elements(self, target);
 }
 
-// Complex numbers are drawn as pairs of reals: a view of the same memory.
-Tensor parts(const Tensor& self) {
-  Layout layout = self.impl()->layout();
-  for (int64_t& stride : layout.strides) stride *= 2;
-  layout.offset *= 2;
-  layout.sizes.push_back(2);
-  layout.strides.push_back(1);
-  return alias(self, std::move(layout), to_real(self.dtype()), self.impl()->own_counter());
-}
-
 void draw_uniform(const Tensor& self, double lo, double hi) {
-  if (is_complex(self.dtype())) return draw_uniform(parts(self), lo, hi);
+  if (is_complex(self.dtype())) return draw_uniform(real_parts(self), lo, hi);
   const RandomLoops& loops = random_loops();
   if (self.dtype() == DType::kFloat64) {
     return draw_into<double>(self, RandomLoops::kWords / 2,
@@ -70,7 +61,7 @@ void draw_uniform(const Tensor& self, double lo, double hi) {
 
 // The variance of a complex draw is the sum over both parts; both have the mean.
 void draw_normal(const Tensor& self, double mean, double std) {
-  if (is_complex(self.dtype())) return draw_normal(parts(self), mean, std * std::sqrt(0.5));
+  if (is_complex(self.dtype())) return draw_normal(real_parts(self), mean, std * std::sqrt(0.5));
   const RandomLoops& loops = random_loops();
   if (self.dtype() == DType::kFloat64) {
     return draw_into<double>(self, RandomLoops::kWords / 2,
