@@ -4,7 +4,7 @@ Records a program that builds a residual network of `nodes` nodes (10,000) over 
 backward through it. Prints the best of three of opening and the 95th percentile of keys:
 
 open:   reading the trace, folding it, the model of the moment before backward, with 40 nodes read
-key:    the model after one step of each grain, with the 40 nodes round the focus read
+key:    the model after one step of each grain, with the 40 nodes around the focus read
 drawn:  the same, and drawing the picture of 120x40
 """
 
@@ -50,7 +50,7 @@ def recorded(folder: Path, nodes: int) -> Path:
 
 
 def looked_at(history: History, moment: int) -> Autograd:
-    """The model of a moment as a screen uses it: the nodes round the focus are made."""
+    """Return the model of a moment as a screen uses it, with the nodes around the focus built."""
     model = project(history, moment, Selection())
     position = max(0, model.nodes.place_of(model.focus))
     first = max(0, min(position - LOOKED_AT // 2, len(model.nodes) - LOOKED_AT))

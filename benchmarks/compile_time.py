@@ -37,7 +37,7 @@ LINES = (  # each is a step of one or two nodes; {} is a different number in eac
 
 
 def function(nodes: int, folder: Path, number: int) -> Callable[..., Any]:
-    """A new function of about `nodes` pointwise operators; compiling one again would cost nothing."""
+    """Return a new function of about `nodes` pointwise operators; compiling one again would cost nothing."""
     body, results = ["def f(x, y):", "    a = x * y"], 1
     while results < nodes:
         line = LINES[len(body) % len(LINES)].format(len(body))
@@ -94,7 +94,7 @@ def pass_times(nodes: int, folder: Path, number: int) -> dict[str, int]:
 
 
 def passes(nodes: int, folder: Path) -> str:
-    """The longest passes and their share of the passes' time: medians, as a clock on the wall is read."""
+    """Return the longest passes and their share of the passes' time: medians, as a clock on the wall is read."""
     runs = [pass_times(nodes, folder, number) for number in range(ROUNDS)]
     took = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
     longest = sorted(took.items(), key=lambda item: -item[1])[:6]

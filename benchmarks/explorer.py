@@ -130,7 +130,7 @@ class Terminal:
 
 
 def share(times: list[float], part: float) -> float:
-    """The value that `part` of the times do not exceed."""
+    """Return the value that `part` of the times do not exceed."""
     return sorted(times)[min(len(times) - 1, int(part * len(times)))]
 
 
@@ -181,7 +181,7 @@ def main() -> None:
 
 
 def recorded(home: str, program: str = "") -> Path:
-    """A trace of a program, or of the first gallery script."""
+    """Return a trace of a program, or of the first gallery script."""
     from tui.paths import gallery_scripts
 
     trace = Path(home) / "bench.uht"

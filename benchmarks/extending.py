@@ -1,8 +1,8 @@
 """Calls of operators that a C++ library registers, compared with the engine's own: `python benchmarks/extending.py`.
 
-A ratio is the time of the registered operator / that of `engine.add` on four floats, on one thread, both in turn, the
-median. The operator `add` calls the engine's `add`; `loop` allocates its result and adds in its
-own loop; `same` returns its argument: what the call costs by itself. LLTM: `python lessons/gallery/lltm.py`.
+A ratio divides the time of a registered operator on four floats by that of `engine.add`. Both are measured alternately
+on one thread, and the median is printed. The operator `add` calls the engine's `add`; `loop` allocates its result and
+adds in its own loop; `same` returns its argument, so it measures the call alone. See also lessons/gallery/lltm.py.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CALLS, ROUNDS = 20_000, 9
 
 
 def timed(call: Callable[..., Any], x: Any, y: Any) -> float:
-    """The nanoseconds of a call."""
+    """Return the nanoseconds of a call."""
     start = time.perf_counter()
     for _ in range(CALLS):
         call(x, y)

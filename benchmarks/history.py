@@ -135,6 +135,7 @@ def everything(history: History, m: int) -> None:
 
 
 def timed(action: Callable[[], object]) -> float:
+    """Return the milliseconds of an action."""
     start = time.perf_counter()
     action()
     return (time.perf_counter() - start) * 1000

@@ -26,7 +26,7 @@ TORCH_BOUND, JAX_BOUND = 0.25, 1.0
 
 
 def numbers(n: int, seed: int) -> list[float]:
-    """The same numbers for all libraries: a few thousand, repeated, which is quick."""
+    """Return the same numbers for all libraries: a few thousand, repeated, which is quick."""
     period = min(n, 4001)
     return [((i * 7919 + seed * 104729) % 4001) / 1000.0 - 2.0 for i in range(period)]
 

@@ -18,10 +18,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+
+from history import timed
 
 from engine.inspect.history import History
 from engine.inspect.models import project
@@ -71,7 +71,7 @@ for _ in range({calls}):
 
 
 def programs(size: float) -> dict[str, str]:
-    """The programs by name."""
+    """Return the programs by name."""
     functions = (FUNCTION.replace("{number}", str(n)) for n in range(round(500 * size)))
     return {
         "graph": GRAPH.replace("{nodes}", str(round(2500 * size))),
@@ -81,20 +81,13 @@ def programs(size: float) -> dict[str, str]:
 
 
 def recorded(program: str, folder: Path) -> Path:
-    """The trace of a program."""
+    """Return the trace of a program."""
     script, trace = folder / "program.py", folder / "program.uht"
     script.write_text(program)
     trace.unlink(missing_ok=True)
     command = [sys.executable, "-m", "tui", "record", "-o", str(trace), str(script)]
     subprocess.run(command, check=True, capture_output=True)
     return trace
-
-
-def timed(action: Callable[[], object]) -> float:
-    """Milliseconds."""
-    started = time.perf_counter()
-    action()
-    return (time.perf_counter() - started) * 1000
 
 
 def measure(name: str, trace: Path) -> None:

@@ -37,7 +37,7 @@ def shortest(work: Work) -> float:
 
 
 def filled(count: int) -> Any:
-    """A buffer whose pages are memory; without a write, all would be one page of zeros."""
+    """Return a buffer whose pages are memory; without a write, all would be one page of zeros."""
     return ctypes.create_string_buffer(b"1" * count, count)
 
 
@@ -64,7 +64,7 @@ def seconds_to_read(count: int) -> float:
 
 @cache
 def operations_per_second(dtype: str) -> float:
-    """The best of square products of several sizes; a multiplication and an addition are two."""
+    """Return the best of square products of several sizes; a multiplication and an addition are two."""
     m: Any = importlib.import_module("engine")
 
     def rate(n: int) -> float:

@@ -27,7 +27,7 @@ def workload(make: Callable[[Any], Work]) -> Callable[[Any], Work]:
 
 
 def numbers(m: Any, *shape: int, seed: int = 1) -> Any:
-    """The same numbers in every module: the generators differ, arithmetic does not."""
+    """Return the same numbers in every module: the generators differ, arithmetic does not."""
     return (
         m.arange(math.prod(shape))
         .mul(2654435761 + seed)

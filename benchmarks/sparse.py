@@ -36,7 +36,7 @@ def cpu_seconds(call: Callable[[], Any]) -> float:
 
 
 def operands(library: Any, density: float, width: int, dtype: str, layout: str) -> tuple[Any, Any]:
-    """A sparse and a dense matrix, the same in every library."""
+    """Return a sparse and a dense matrix, the same in every library."""
     draw = np.random.default_rng(0)
     nnz = int(ROWS * ROWS * density)
     positions = np.unique(draw.integers(0, ROWS * ROWS, nnz))

@@ -34,7 +34,7 @@ class Workload:
 
 
 def numbers(m: Any, *shape: int, dtype: str = "float32", seed: int = 1) -> Any:
-    """The same numbers in every module: in (0, 2) for floats, 1 to 100 for integers.
+    """Return the same numbers in every module: in (0, 2) for floats, 1 to 100 for integers.
 
     Quadratic residues, so that no branch predictor learns their order.
     """
@@ -66,7 +66,7 @@ def operand(m: Any, layout: str, dtype: str, seed: int = 1) -> Any:
 
 
 def function(m: Any, name: str) -> Callable[..., Any]:
-    """A function by its path below the module: `nn.functional.gelu`."""
+    """Return a function by its path below the module: `nn.functional.gelu`."""
     result: Callable[..., Any] = operator.attrgetter(name)(m)
     return result
 
@@ -875,7 +875,7 @@ def ctc(m: Any, x: Any) -> Any:
 
 
 def classes(x: Any) -> Any:
-    """The images as 1798 rows of 32 scores."""
+    """Return the images as 1798 rows of 32 scores."""
     return x.view(-1, 32)[:1798]
 
 

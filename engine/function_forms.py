@@ -84,8 +84,8 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
                 f"binomial only supports floating-point dtypes for {name}, got: {tensor.dtype}"
             )
     with drawing(generator, "binomial", count.device):
-        drawn = engine.distributions.Binomial(count, probs=prob, validate_args=False).sample()
-    return drawn.to(count.dtype)
+        draws = engine.distributions.Binomial(count, probs=prob, validate_args=False).sample()
+    return draws.to(count.dtype)
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
@@ -112,7 +112,7 @@ def to_dlpack(tensor: Tensor) -> Any:
     return tensor.__dlpack__()
 
 
-# Which libraries PyTorch was built with: linear algebra and Fourier transforms are always there.
+# PyTorch's flags for the libraries it was built with: linear algebra and Fourier transforms are always available.
 has_lapack = has_openmp = has_spectral = True
 has_mkl = False
 
@@ -221,7 +221,7 @@ def range(
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """Return the norms over all dimensions but `dim` (-1: over all), with the number of dimensions kept.
+    """Return the norms over all dimensions but `dim` (-1: over all); the number of dimensions stays the same.
 
     >>> norm_except_dim(engine.ones(2, 4), 2, 0)
     tensor([[2.],
@@ -248,7 +248,7 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 
 
 def set_num_interop_threads(number: int) -> None:
-    """Accept a number of threads without effect: operators of one thread run one after the other.
+    """Accept a number of threads without effect: the operators of one thread never run concurrently.
 
     Raises: RuntimeError unless it is positive.
     """

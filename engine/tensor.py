@@ -370,7 +370,7 @@ class Tensor(_Base):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor of which this one is a view, or None."""
+        """The tensor that this one is a view of, or None."""
         handle = lib.uh_base(self._h)
         return wrap(handle) if handle else None
 

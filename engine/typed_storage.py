@@ -156,11 +156,11 @@ class TypedStorage:
 
     def clone(self) -> TypedStorage:
         """Return a copy."""
-        return _over(self._flat().clone())
+        return typed_storage(self._flat().clone())
 
     def cpu(self) -> TypedStorage:
         """Return a storage on the CPU: this one if it is on the CPU."""
-        return self if self._elements.is_cpu else _over(self._flat().cpu())
+        return self if self._elements.is_cpu else typed_storage(self._flat().cpu())
 
     def type(self, dtype: Any = None) -> Any:
         """Return the name of the type, or a storage converted to `dtype`, which may be such a name or class."""
@@ -175,7 +175,7 @@ class TypedStorage:
         return self._to(dtype if isinstance(dtype, Dtype) else dtype.dtype)
 
     def _to(self, kind: Dtype) -> TypedStorage:
-        return self if kind is self.dtype else _over(self._flat().to(kind))
+        return self if kind is self.dtype else typed_storage(self._flat().to(kind))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TypedStorage):
@@ -197,11 +197,6 @@ class TypedStorage:
 def _elements_of(tensor: Tensor, kind: Dtype) -> Tensor:
     elements: Tensor = flat_bytes(tensor).view(kind)
     return elements
-
-
-def _over(elements: Tensor) -> TypedStorage:
-    """Return the typed storage of a flat tensor that shares its Storage with no other."""
-    return TypedStorage(wrap_storage=elements.untyped_storage(), dtype=elements.dtype)
 
 
 def typed_storage(tensor: Tensor) -> TypedStorage:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def alive_with(word: str) -> list[str]:
-    """The processes with that word in their command line."""
+    """Return the processes with that word in their command line."""
     matches = []
     for path in Path("/proc").iterdir():
         if path.name.isdigit():

@@ -19,7 +19,7 @@ def _own_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def once(name: str, record: Callable[[Path], object]) -> Path:
-    """The folder `name` with what `record` writes into it; another worker waits until it has."""
+    """Return the folder `name` with what `record` writes into it; another worker waits until it has."""
     folder = Path(os.environ.get(VARIABLE) or _own_folder().name) / name
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:

@@ -83,7 +83,7 @@ Viewer.zoomed #side, Viewer.zoomed #status, Viewer.zoomed #strip { display: none
 
 
 def palette() -> type[Provider]:
-    """The palette's source of commands, imported when the palette first opens."""
+    """Return the palette's source of commands, imported when the palette first opens."""
     from tui.commands import KeyCommands
 
     return KeyCommands

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from tui.keys import Key, key_label
-
-if TYPE_CHECKING:
-    from textual.dom import DOMNode
-    from textual.screen import Screen
-
-
-def reachable(screen: Screen) -> Iterator[tuple[DOMNode, Key]]:
-    """Return (object with the action, key row) for every action of this screen."""
-    for node in [screen, *screen.query("*")]:
-        for group in getattr(node, "KEYS", ()):
-            for key in group.rows:
-                yield node, key
+from tui.keys import key_label
+from tui.screens.base import reachable
 
 
 class KeyCommands(Provider):

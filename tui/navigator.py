@@ -1,4 +1,4 @@
-"""The state of the explorer, apart from any drawing: a history, a moment, a selection.
+"""The state of the explorer, without any drawing: a history, a moment, a selection.
 
 Every key that moves through a trace is a method here, so all of it is tested without a terminal.
 A method changes the navigator and returns one sentence for the status line; if it cannot act, it changes nothing
@@ -7,6 +7,8 @@ and the sentence says why.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -79,7 +81,7 @@ class Navigator:
         return view(self.view)
 
     def options_of(self, name: str) -> Any:
-        """The options of the view `name`: the user's choices, or its defaults."""
+        """Return the options of the view `name`: the user's choices, or its defaults."""
         return self.options.get(name) or view(name).Options()
 
     def has_option(self, option: str) -> bool:
@@ -146,7 +148,7 @@ class Navigator:
         return self.moment >= 0 and view(name).is_slow(self.history, self.moment, options)
 
     def line(self) -> Any | None:
-        """The user's line at this moment."""
+        """Return the user's line at this moment."""
         return self.history.line_at(self.moment) if self.moment >= 0 else None
 
     def sentence(self) -> str:
@@ -172,7 +174,7 @@ class Navigator:
     # Moving
 
     def grains(self) -> tuple[str, ...]:
-        """The grains of this trace: without a graph, it has no grain `node`."""
+        """Return the grains of this trace: without a graph, it has no grain `node`."""
         return self.history.grains
 
     def move(self, moment: int) -> bool:
@@ -197,7 +199,7 @@ class Navigator:
         return ""
 
     def stride(self, direction: int) -> str:
-        """Step by the next coarser grain: from events to operators, to lines; from lines over calls."""
+        """Step by the next coarser grain: events by operator, operators by line, lines over calls."""
         grains = self.grains()
         coarser = grains.index(self.grain) + 1
         if coarser < len(grains):
@@ -209,6 +211,17 @@ class Navigator:
                 return ""
         if self.moment == start:
             return f"no {'later' if direction > 0 else 'earlier'} line"
+        return ""
+
+    def move_along(self, moments: Sequence[int], direction: int, noun: str) -> str:
+        """Go to the next or previous of these moments, which ascend; `noun` says what happened at them."""
+        if direction > 0:
+            index = bisect_right(moments, self.moment)
+        else:
+            index = bisect_left(moments, self.moment) - 1
+        if not 0 <= index < len(moments):
+            return f"no {'later' if direction > 0 else 'earlier'} {noun}"
+        self.move(moments[index])
         return ""
 
     def set_grain(self, grain: str = "") -> str:
@@ -303,10 +316,10 @@ class Navigator:
 
     def close_view(self) -> str:
         """Return from the active view to the position where a jump opened it; "" if the user chose it."""
-        opening = [entry.opened for entry in self._past]
-        if self.view not in opening:
+        opened = [entry.opened for entry in self._past]
+        if self.view not in opened:
             return ""
-        row = len(opening) - 1 - opening[::-1].index(self.view)
+        row = len(opened) - 1 - opened[::-1].index(self.view)
         entry = self._past[row]
         del self._past[row:]
         self.moment, self.selection, self.view = entry.moment, entry.selection, entry.view
@@ -330,14 +343,14 @@ class Navigator:
         self.view = name
         return view(name).opened(self)
 
-    def _suit_grain(self, coming: View) -> None:
+    def _suit_grain(self, new_view: View) -> None:
         """Set the grain that a view declares (an instruction, a rewrite), until another is chosen or another
         view is active."""
         if self._before and self.grain == self.active_view.grain:
             self.grain = self._before
         self._before = ""
-        if coming.grain in self.grains() and coming.grain != self.grain:
-            self._before, self.grain = self.grain, coming.grain
+        if new_view.grain in self.grains() and new_view.grain != self.grain:
+            self._before, self.grain = self.grain, new_view.grain
 
     def follow(self, target: Target) -> str:
         """Follow the target under the cursor: to an event or call, to the moment at which a line
@@ -390,10 +403,10 @@ class Navigator:
     def arrive(self, moment: int | None, direction: int, start: int) -> str:
         """Go to a match, or report that there is none after or before `start`."""
         if moment is None:
-            way, key, other = (
+            side, key, other = (
                 ("after", "N", "before") if direction > 0 else ("before", "n", "after")
             )
-            text = f"{cut(self.needle, NEEDLE, '…')!r} does not occur {way} event {start:,}"
+            text = f"{cut(self.needle, NEEDLE, '…')!r} does not occur {side} event {start:,}"
             return f"{text}; {key} searches {other} it"
         self.remember()
         self.move(moment)
@@ -416,7 +429,7 @@ class Navigator:
         later = [each for each in alive if each > self.selection.tensor]
         earlier = [each for each in alive if each < self.selection.tensor]
         row = (later or alive)[0] if direction > 0 else (earlier or alive)[-1]
-        self.selection = replace(self.selection, line=None, call=None)  # of the tensor before
+        self.selection = replace(self.selection, line=None, call=None)  # of the previous tensor
         self.select(Target(TensorSelection(row)))
         return self.active_view.opened(self) or (
             f"tensor {self.history.label(row, self.moment)}: {alive.index(row) + 1} of {len(alive)}"
@@ -429,9 +442,9 @@ class Navigator:
 
     def take(self, history: History) -> None:
         """Continue with a history that has more events. A navigator at the end stays at the end."""
-        following = self.moment >= self.last
+        at_end = self.moment >= self.last
         self.history = history
-        if following:
+        if at_end:
             self.move(self.last)
 
 
@@ -439,8 +452,8 @@ def open_navigator(path: Path, at: str = "", view: str = "", select: str = "") -
     """Open a trace at the requested location. Raises: TraceError or ValueError."""
     nav = Navigator(History(TraceReader.open(path)), view=view)
     nav.notes = Notes.load(path)
-    for wish, act in ((at, nav.go), (select, nav.select_text)):
-        problem = wish and act(wish)
+    for text, act in ((at, nav.go), (select, nav.select_text)):
+        problem = text and act(text)
         if problem:
             raise ValueError(problem)
     nav._past.clear()

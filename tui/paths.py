@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def _folder(kind: str) -> Path:
-    """The folder for `kind` ("data", "config" or "state"); it may not exist yet."""
+    """Return the folder for `kind` ("data", "config" or "state"); it may not exist yet."""
     home = os.environ.get("UNDERHOOD_HOME")
     if home:
         return Path(home) / kind
@@ -26,7 +26,7 @@ def _folder(kind: str) -> Path:
 
 
 def trace_folder() -> Path:
-    """The default folder of recordings. (A copy of the recorder's `traces_directory()`: the first
+    """Return the default folder of recordings. (A copy of the recorder's `traces_directory()`: the first
     frame has no time to import the engine.)"""
     return _folder("data") / "traces"
 
@@ -39,12 +39,12 @@ def make_private(folder: Path) -> Path:
 
 
 def settings_file() -> Path:
-    """The user's TOML file: theme, keys, ascii."""
+    """Return the user's TOML file: theme, keys, ascii."""
     return _folder("config") / "config.toml"
 
 
 def state_folder() -> Path:
-    """The folder for the explorer's state: recent traces, prompt history, progress."""
+    """Return the folder for the explorer's state: recent traces, prompt history, progress."""
     return _folder("state")
 
 
@@ -65,7 +65,7 @@ def _age(path: Path) -> float:
 
 
 def gallery_scripts() -> list[Path]:
-    """The example scripts that come with Underhood (`lessons/gallery/*.py`)."""
+    """Return the example scripts that come with Underhood (`lessons/gallery/*.py`)."""
     import importlib.util
 
     spec = importlib.util.find_spec("lessons")

@@ -1,4 +1,4 @@
-"""GradScaler: losses scaled up so that small gradients of 16 bits are not rounded to 0."""
+"""GradScaler: scales losses up, so that small gradients in 16 bits are not rounded to 0."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["GradScaler"]
 class GradScaler:
     """Scales losses, and skips steps whose gradients overflow; the scale adapts.
 
-    After `growth_interval` steps without an overflow it is multiplied by `growth_factor`, after each overflow
-    by `backoff_factor`. A device that is absent disables it with a warning, as in PyTorch.
+    The scale is multiplied by `growth_factor` after `growth_interval` steps without an overflow, and by
+    `backoff_factor` after each overflow. An absent device disables the scaler with a warning, as in PyTorch.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class GradScaler:
         self._overflows[id(optimizer)] = not is_finite
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Unscale the gradients unless that is done, and call `optimizer.step` if they are finite."""
+        """Unscale the gradients, unless they already are, and call `optimizer.step` if they are finite."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -103,7 +103,7 @@ class GradScaler:
         return None if self._overflows[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Adapt the scale to the steps since the last call, or set it."""
+        """Adapt the scale to the overflows since the last call, or set it to `new_scale`."""
         if not self._enabled:
             return
         self._check_used("update")
@@ -131,7 +131,7 @@ class GradScaler:
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set that factor."""
+        """Set the factor after `growth_interval` steps without an overflow."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
@@ -139,7 +139,7 @@ class GradScaler:
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set that factor."""
+        """Set the factor after an overflow."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
@@ -147,7 +147,7 @@ class GradScaler:
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Set that number."""
+        """Set the number of steps without an overflow after which the scale grows."""
         self._growth_interval = new_interval
 
     def is_enabled(self) -> bool:

@@ -28,7 +28,7 @@ class FunctionCtx:
 
     _to_save: tuple[Tensor | None, ...] | None = None
     _dirty: tuple[Tensor, ...] = ()
-    _plain: tuple[Tensor, ...] = ()
+    _non_differentiable: tuple[Tensor, ...] = ()
     _materialize = True
     needs_input_grad: tuple[bool, ...] = ()
 
@@ -51,7 +51,7 @@ class FunctionCtx:
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
         """Mark outputs that have no gradient."""
-        self._plain = args
+        self._non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
         """Choose what `backward` receives for an output without a gradient: zeros, or None if False."""
@@ -86,7 +86,7 @@ class BackwardContext(FunctionCtx, Node):
         address = self.__dict__.get("_address", 0)
         if not address:
             raise RuntimeError(
-                f"{type(self).__name__}: the node is gone: no result of the function is alive any more"
+                f"{type(self).__name__}: the node was freed: no result of the function exists any more"
             )
         return int(address)
 
@@ -98,11 +98,11 @@ class BackwardContext(FunctionCtx, Node):
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors of `save_for_backward`. Raises: RuntimeError if one was modified in place
         since, or after the graph was freed."""
-        left: _Remains | None = self.__dict__.get("_remains")
-        if left is not None:
-            if isinstance(left.saved, RuntimeError):
-                raise left.saved
-            return left.saved
+        remains: _Remains | None = self.__dict__.get("_remains")
+        if remains is not None:
+            if isinstance(remains.saved, RuntimeError):
+                raise remains.saved
+            return remains.saved
         if not self.__dict__.get("_address", 0):
             return self._to_save or ()
         if self._to_save is not None and not self.__dict__.get("_saved"):
@@ -119,14 +119,14 @@ class BackwardContext(FunctionCtx, Node):
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The edges of the Node; after the Node is freed, its last ones."""
-        left: _Remains | None = self.__dict__.get("_remains")
+        remains: _Remains | None = self.__dict__.get("_remains")
         edges: tuple[tuple[Node | None, int], ...] = (
-            Node.next_functions.fget(self) if left is None else left.next_functions  # type: ignore
+            Node.next_functions.fget(self) if remains is None else remains.next_functions  # type: ignore
         )
         return edges
 
     def _node_dies(self) -> None:
-        """Preserve the Node's attributes for other holders of this object; called by the core before it frees it."""
+        """Preserve the Node's attributes for other holders of this object; called before the core frees it."""
         if sys.getrefcount(self) > _ALONE and self.__dict__.get("_address"):
             saved: tuple[Tensor | None, ...] | RuntimeError
             with no_grad():
@@ -171,9 +171,6 @@ class BackwardContext(FunctionCtx, Node):
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
 class _FunctionMeta(type):
@@ -284,8 +281,8 @@ class Function(metaclass=_FunctionMeta):
 
 def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], result: Any) -> Any:
     """Connect the results of forward to the Node."""
-    several = isinstance(result, tuple)
-    outputs = list(result) if several else [result]
+    is_tuple = isinstance(result, tuple)
+    outputs = list(result) if is_tuple else [result]
     known = {id(t) for t in inputs}
     dirty = {id(t) for t in ctx._dirty}
     for tensor in ctx._dirty:
@@ -298,7 +295,7 @@ def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], resu
                 f"Some elements marked as dirty during the forward method were not returned as output. "
                 f"The inputs that are modified inplace must all be outputs of the Function ({cls.__name__})."
             )
-    plain = {id(t) for t in ctx._plain}
+    non_differentiable = {id(t) for t in ctx._non_differentiable}
     wrapped = []
     for output in outputs:
         if not isinstance(output, Tensor):
@@ -311,7 +308,11 @@ def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], resu
             with no_grad():
                 wrapped.append(output.view_as(output) if is_input else output)
             continue
-        flags = (id(output) in known) | (id(output) in dirty) << 1 | (id(output) not in plain) << 2
+        flags = (
+            (id(output) in known)
+            | (id(output) in dirty) << 1
+            | (id(output) not in non_differentiable) << 2
+        )
         handle = lib.uh_function_output(node, output._h, flags)
         if not handle:
             raise_last()
@@ -319,7 +320,7 @@ def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], resu
     if node:
         _save(ctx, node, outputs, wrapped)
         lib.uh_function_materialize(node, ctx._materialize)
-    return tuple(wrapped) if several else wrapped[0]
+    return tuple(wrapped) if is_tuple else wrapped[0]
 
 
 def wrap_or_same(handle: int, tensor: Tensor) -> Tensor:
@@ -358,13 +359,13 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
             return result
         outputs = result if isinstance(result, tuple) else (result,)
         leaves = [None if o is None else o.detach().requires_grad_() for o in outputs]
-        refusing = _Refuse.apply(*leaves)
-        return refusing if isinstance(result, tuple) else refusing[0]
+        wrapped = _DelayedError.apply(*leaves)
+        return wrapped if isinstance(result, tuple) else wrapped[0]
 
     return wrapper
 
 
-class _Refuse(Function):
+class _DelayedError(Function):
     """The identity, with a gradient that raises: applied to the results of once_differentiable."""
 
     @staticmethod

@@ -42,15 +42,12 @@ class RemovableHandle:
         self.remove()
 
 
-TENSOR, BEFORE, AFTER, POST_ACCUMULATE, RETAIN_GRAD = range(1, 6)
-
-
 def _address(owner: Any) -> int:
     return int(owner._h if isinstance(owner, Tensor) else owner._node)
 
 
 def add_hook(owner: Any, kind: int, call: Callable[..., Any]) -> RemovableHandle:
-    """Register `call(gradients, sources) -> gradients or None` with a tensor or a Node."""
+    """Register `call(gradients, sources) -> gradients or None` with a tensor or a Node; `kind`: UH_HOOK_..."""
     number = lib.uh_add_hook(_address(owner), kind, lib.uh_py_hook, hold(call), DROP)
     if number < 0:
         raise_last()
@@ -172,7 +169,7 @@ class Node(_NodeBase):
         def call(grad_inputs: list[Any], grad_outputs: list[Any]) -> Any:
             return _many(fn(tuple(grad_inputs), tuple(grad_outputs)), grad_inputs, _name(fn))
 
-        return add_hook(self, AFTER, call)
+        return add_hook(self, lib.UH_HOOK_AFTER, call)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Call `fn(grad_outputs)` before the Node; its result replaces grad_outputs."""
@@ -180,7 +177,7 @@ class Node(_NodeBase):
         def call(grad_outputs: list[Any], sources: list[Any]) -> Any:
             return _many(fn(tuple(grad_outputs)), grad_outputs, _name(fn))
 
-        return add_hook(self, BEFORE, call)
+        return add_hook(self, lib.UH_HOOK_BEFORE, call)
 
     @property
     def variable(self) -> Tensor:
@@ -388,7 +385,7 @@ def register_multi_grad_hook(
     lock = threading.Lock()
     runs: dict[int, list[Tensor | None]] = {}
     edges = [get_gradient_edge(tensor) for tensor in tensors]
-    left: dict[int, int] = {}
+    pending: dict[int, int] = {}
 
     def hook_for(i: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:
@@ -396,11 +393,11 @@ def register_multi_grad_hook(
             with lock:
                 first = run not in runs
                 if first:
-                    left[run] = sum(lib.uh_will_run(edge.node._node) for edge in edges)
+                    pending[run] = sum(lib.uh_will_run(edge.node._node) for edge in edges)
                 arrived = runs.setdefault(run, [None] * len(tensors))
                 arrived[i] = grad
-                left[run] -= 1
-                done = left[run] == 0
+                pending[run] -= 1
+                done = pending[run] == 0
             if mode == "any":
                 if first:
                     fn(grad)
@@ -416,7 +413,7 @@ def register_multi_grad_hook(
             for handle in handles:
                 handle.remove()
 
-    return _Handles(None, TENSOR, 0)
+    return _Handles(None, lib.UH_HOOK_TENSOR, 0)
 
 
 def queue_callback(call: Callable[[], None]) -> None:

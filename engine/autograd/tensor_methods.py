@@ -101,9 +101,7 @@ class Differentiable(_Base):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if lib.uh_has_no_node(self._h) or lib.uh_retains_grad(self._h):
             return
-        from engine.autograd.graph import RETAIN_GRAD
-
-        if lib.uh_add_hook(self._h, RETAIN_GRAD, ffi.NULL, ffi.NULL, ffi.NULL) < 0:
+        if lib.uh_add_hook(self._h, lib.UH_HOOK_RETAIN_GRAD, ffi.NULL, ffi.NULL, ffi.NULL) < 0:
             raise_last()
 
     def register_hook(self, hook: Any) -> Any:
@@ -111,15 +109,15 @@ class Differentiable(_Base):
 
         Returns: a handle whose `remove()` removes the hook. Raises: RuntimeError without requires_grad.
         """
-        from engine.autograd.graph import TENSOR, add_hook, tensor_hook
+        from engine.autograd.graph import add_hook, tensor_hook
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        return add_hook(self, TENSOR, tensor_hook(hook))
+        return add_hook(self, lib.UH_HOOK_TENSOR, tensor_hook(hook))
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
         """Call `hook(param)` after this leaf's gradient was summed into `.grad`."""
-        from engine.autograd.graph import POST_ACCUMULATE, add_hook, leaf_hook
+        from engine.autograd.graph import add_hook, leaf_hook
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -127,7 +125,7 @@ class Differentiable(_Base):
             raise RuntimeError(
                 "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
-        return add_hook(self, POST_ACCUMULATE, leaf_hook(hook))
+        return add_hook(self, lib.UH_HOOK_POST_ACCUMULATE, leaf_hook(hook))
 
     def detach_(self) -> Self:
         """Detach the tensor from its graph in place: it becomes a leaf without gradient."""

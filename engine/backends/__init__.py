@@ -1,4 +1,4 @@
-"""The libraries and instruction sets in use, and PyTorch's switches for those that are not there."""
+"""The libraries and instruction sets in use, and PyTorch's switches for those that are absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Switches of the CUDA backend, which is not there; setting one is remembered and changes nothing."""
+"""Switches of the CUDA backend, which is absent: a switch stores its value and changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Switches of cuDNN, which is not there; setting one is remembered and changes nothing."""
+"""Switches of cuDNN, which is absent: a switch stores its value and changes nothing."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """Return False: cuDNN is not there."""
+    """Return False: cuDNN is absent."""
     return False
 
 
 def version() -> int | None:
-    """Return None: cuDNN is not there."""
+    """Return None: cuDNN is absent."""
     return None
 
 

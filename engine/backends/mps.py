@@ -1,4 +1,4 @@
-"""The backend of Apple GPUs, which is not there."""
+"""The backend of Apple GPUs, which is absent."""
 
 
 def is_available() -> bool:

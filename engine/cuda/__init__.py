@@ -75,7 +75,7 @@ def get_rng_state_all() -> list[Any]:
 
 
 def set_rng_state_all(new_states: Any) -> None:
-    """Restore the states of all devices' generators. Raises: AssertionError if there are any."""
+    """Restore the states of all devices' generators. Raises: AssertionError for any state, as there is no device."""
     for _ in new_states:
         _refuse()
 

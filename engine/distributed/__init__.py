@@ -43,17 +43,17 @@ def is_torchelastic_launched() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Return False: NCCL is not there."""
+    """Return False: NCCL is absent."""
     return False
 
 
 def is_gloo_available() -> bool:
-    """Return False: Gloo is not there."""
+    """Return False: Gloo is absent."""
     return False
 
 
 def is_mpi_available() -> bool:
-    """Return False: MPI is not there."""
+    """Return False: MPI is absent."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Calls of functions in other processes, which are not there: as in a PyTorch that was built without them."""
+"""PyTorch's `torch.distributed.rpc`, as in a PyTorch that was built without it: nothing is available."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engine.unsupported import module_getattr
 
 
 def is_available() -> bool:
-    """Return False: processes do not call each other here.
+    """Return False: processes cannot call each other.
 
     >>> is_available()
     False
@@ -18,6 +18,6 @@ __getattr__ = module_getattr(
     "distributed.rpc",
     "BackendType RRef RpcBackendOptions TensorPipeRpcBackendOptions WorkerInfo get_worker_info init_rpc remote "
     "rpc_async rpc_sync shutdown",
-    "processes do not call each other here; start the script as one process, and call the function itself",
+    "processes cannot call each other; start the script as one process, and call the function itself",
     globals(),
 )

@@ -352,9 +352,9 @@ def as_tensors(values: dict[str, Any]) -> dict[str, Tensor]:
     }
 
 
-def sum_last(x: Tensor, dims: int) -> Tensor:
-    """Return the sum over the last `dims` dimensions."""
-    return x.flatten(x.dim() - dims).sum(-1) if dims else x
+def sum_last(value: Tensor, dim: int) -> Tensor:
+    """Return the sum over the last `dim` dimensions."""
+    return value.flatten(value.dim() - dim).sum(-1) if dim else value
 
 
 def _missing(distribution: Distribution, name: str) -> NotImplementedError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import engine
-from engine.distributions.distribution import as_tensors, derived
+from engine.distributions.distribution import as_tensors, derived, sum_last
 from engine.distributions.gumbel import EULER as euler_constant
 from engine.distributions.probs_or_logits import Binary, Classes, clamp_probs
 from engine.distributions.transforms import fill_triangle
@@ -69,12 +69,10 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     return mat[..., row, column]
 
 
-def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
-    """Return the sum over the last `dim` dimensions; libraries that extend distributions call it."""
-    return value.flatten(value.dim() - dim).sum(-1) if dim else value
+_sum_rightmost = sum_last  # PyTorch's name: libraries that extend distributions call it
 
 
 def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
     """Return draws of the standard normal distribution."""
-    drawn: Tensor = engine.randn(tuple(shape), dtype=dtype, device=device)
-    return drawn
+    draws: Tensor = engine.randn(tuple(shape), dtype=dtype, device=device)
+    return draws

@@ -30,7 +30,7 @@ PACKED_HEAD = len(_COLUMNS)
 
 
 def columns_of_packed(data: np.ndarray, first: int, count: int, time: int) -> Columns:
-    """The fields of the `count` records from number `first` and `time` on, as csrc/events/pack.cpp packed them.
+    """Return the fields of the `count` records from number `first` and `time` on, as csrc/events/pack.cpp packed them.
 
     Raises: ValueError where `data` is too short or too long.
     """
@@ -98,10 +98,10 @@ class _Segment(Protocol):
         """Return a field of all records of a kind; one number if all are equal."""
 
     def gather(self, field: str, positions: np.ndarray) -> np.ndarray:
-        """A field of the records at these positions."""
+        """Return a field of the records at these positions."""
 
     def value(self, field: str, position: int) -> Any:
-        """A field of one record: without the arrays that `gather` needs, a hundredth of its time."""
+        """Return a field of one record: without the arrays that `gather` needs, a hundredth of its time."""
 
 
 class _Plain:
@@ -142,7 +142,7 @@ class _ByKind(ABC):
     def threads(self, positions: np.ndarray) -> np.ndarray: ...
     @abstractmethod
     def column(self, kind: int, field: str) -> np.ndarray | int:
-        """A field of all records of a kind that there is; one number if all are equal."""
+        """Return a field of all records of a kind that there is; one number if all are equal."""
 
     def of_kind(self, kind: int, field: str) -> np.ndarray | int:
         positions = self.positions(kind)
@@ -329,7 +329,7 @@ class Events:
         return (self[number] for number in range(self._end))
 
     def __getitem__(self, key: Any) -> Any:
-        """A column by its field's name; the record with a number; records by their numbers."""
+        """Return a column by its field's name; the record with a number; records by their numbers."""
         if isinstance(key, str):
             return Column(self, key)
         if isinstance(key, (int, np.integer)):
@@ -364,7 +364,7 @@ class Events:
         return out
 
     def gather(self, field: str, numbers: np.ndarray) -> np.ndarray:
-        """A field of the records with these numbers."""
+        """Return a field of the records with these numbers."""
         if len(self._segments) == 1 and not self._segments[0].first:
             return self._segments[0].gather(field, numbers).astype(RECORD[field], copy=False)
         out = np.empty(len(numbers), RECORD[field])
@@ -378,7 +378,7 @@ class Events:
         return out
 
     def value(self, field: str, number: int) -> Any:
-        """A field of one record."""
+        """Return a field of one record."""
         cached, records = self._chunk
         if cached == number - number % _CHUNK:
             return records[field][number - cached]
@@ -386,7 +386,7 @@ class Events:
         return RECORD[field].type(segment.value(field, number - segment.first))
 
     def numbers(self, kind: int) -> np.ndarray:
-        """The numbers of all records of a kind, ascending."""
+        """Return the numbers of all records of a kind, ascending."""
         parts = [segment.positions(kind) for segment in self._segments]
         out = np.empty(sum(map(len, parts)), np.int64)
         at = 0
@@ -396,7 +396,7 @@ class Events:
         return out
 
     def of_kind(self, kind: int, field: str) -> np.ndarray:
-        """A field of all records of a kind."""
+        """Return a field of all records of a kind."""
         parts = [(len(segment.positions(kind)), segment) for segment in self._segments]
         out = np.empty(sum(count for count, _ in parts), RECORD[field])
         at = 0
@@ -406,7 +406,7 @@ class Events:
         return out
 
     def of_kinds(self, kinds: tuple[int, ...], numbers: np.ndarray) -> Records:
-        """All records of these kinds, whose numbers are `numbers`."""
+        """Return all records of these kinds, whose numbers are `numbers`."""
         if len(kinds) == 1:
             return Records(len(numbers), lambda field: self.of_kind(kinds[0], field))
         order = np.argsort(np.concatenate([self.numbers(kind) for kind in kinds]), kind="stable")
@@ -416,7 +416,7 @@ class Events:
         )
 
     def column(self, field: str) -> np.ndarray:
-        """A field of every record."""
+        """Return a field of every record."""
         out = np.empty(self._end, RECORD[field])
         for segment in self._segments:
             count = len(segment.kinds)
@@ -462,7 +462,7 @@ class Store:
 
     @classmethod
     def mapped(cls, arrays: Columns) -> Store:
-        """All records of a trace, from the arrays of its index."""
+        """Return all records of a trace, from the arrays of its index."""
         store = cls()
         segment = _Mapped(arrays)
         store._packed.append(segment)
@@ -518,7 +518,7 @@ class Store:
         return self.columns if self._packed else self._tail[: self._count]
 
     def value(self, field: str, number: int) -> Any:
-        """A field of one record."""
+        """Return a field of one record."""
         if number >= self._first:
             return self._tail[: self._count][field][number - self._first]
         return self.columns.value(field, number)

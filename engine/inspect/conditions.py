@@ -55,7 +55,7 @@ def run_until(history: History, text: str, m: int, check: Check | None = None) -
 
 
 def _expression(history: History, text: str) -> Expression:
-    """The expression. Raises: ValueError also for a name that the program never bound."""
+    """Return the expression. Raises: ValueError also for a name that the program never bound."""
     expression = Expression(text)
     strings = map(history.string, np.unique(history.tables.names.name).tolist())
     names = {re.split(r"\W", text, maxsplit=1)[0] for text in strings}
@@ -90,7 +90,7 @@ def _allocation(history: History, m: int, single: bool, size: float) -> int | No
 
 
 def _moments(history: History, m: int, check: Check | None) -> Iterator[int]:
-    """The moments after `m` at which a value can have changed."""
+    """Yield the moments after `m` at which a value can have changed."""
     moments = history.tables.numbers(*_CHANGING)
     for number, moment in enumerate(moments[np.searchsorted(moments, m, "right") :].tolist()):
         if check is not None and number % EVERY == 0:

@@ -17,6 +17,7 @@ from engine._generated.codes import (
     DEVICES,
     DTYPES,
     HAS_BLOB,
+    HOLDER_LABELS,
     HOLDERS,
     KEYS,
     KEYS_BY_PRIORITY,
@@ -26,6 +27,7 @@ from engine._generated.event_kinds import KINDS, Kind
 
 __all__ = [
     "ALLOCATORS",
+    "BINDINGS",
     "BLOB_FIELD",
     "DEVICES",
     "DTYPES",
@@ -46,6 +48,7 @@ __all__ = [
     "dtype_name",
     "fields_of",
     "full_op",
+    "holder_label",
     "itemsize",
     "key_names",
     "kind_of",
@@ -70,12 +73,21 @@ FOREVER = 2**62
 NUMBER: dict[str, int] = {kind.name: number for number, kind in KINDS.items()}
 """Kind numbers by name: NUMBER["WRITE"]."""
 
+BINDINGS = ("NAME", "SLOT", "ATTRIBUTE", "CELL")
+"""The kinds of holders that bind an object to a name of the Python program."""
+_HOLDER_LABELS = dict(zip(HOLDERS, HOLDER_LABELS, strict=True))
+
 _DTYPE_CODES = {dtype.name: code for code, dtype in enumerate(DTYPES)}
 
 
 def coded(names: tuple[str, ...], code: int) -> str:
-    """The name of a small code; an unknown one (from a newer engine) is `?7`."""
+    """Return the name of a small code; an unknown one (from a newer engine) is `?7`."""
     return names[code] if 0 <= code < len(names) else f"?{code}"
+
+
+def holder_label(kind: str) -> str:
+    """Return the label of a kind of holder: "closure variable" for CELL."""
+    return _HOLDER_LABELS.get(kind, kind.lower())
 
 
 def device_name(code: int) -> str:
@@ -99,7 +111,7 @@ def itemsize(dtype: str) -> int:
 
 
 def key_names(key_set: int) -> tuple[str, ...]:
-    """The dispatch keys of a set, in the order in which their kernels run."""
+    """Return the dispatch keys of a set, in the order in which their kernels run."""
     names = {coded(KEYS, bit) for bit in range(63) if key_set >> bit & 1}
     known = [key for key in reversed(KEYS_BY_PRIORITY) if key in names]
     return (*sorted(names.difference(known)), *known)
@@ -143,24 +155,24 @@ class Event:
 
 @cache
 def _layout(kind: Kind) -> tuple[tuple[str, int], ...]:
-    """The used fields with their positions in the payload."""
+    """Return the used fields with their positions in the payload."""
     return tuple((name, kind.fields.index(name)) for name in named_fields(kind))
 
 
 def record_field(kind: Kind, name: str) -> str:
-    """The field of RECORD in which events of this kind have `name`, a field of event_list.inc."""
+    """Return the field of RECORD in which events of this kind have `name`, a field of event_list.inc."""
     if name not in kind.fields:
         raise KeyError(f"{kind.name} has no field {name!r}; it has {', '.join(named_fields(kind))}")
     return PAYLOAD[kind.fields.index(name)]
 
 
 def named_fields(kind: Kind) -> tuple[str, ...]:
-    """The fields that events of this kind use, without the reference to a blob."""
+    """Return the fields that events of this kind use, without the reference to a blob."""
     return tuple(name for name in kind.fields if name not in ("_", "blob"))
 
 
 def fields_of(record: np.void) -> dict[str, int]:
-    """The used fields of one record by name."""
+    """Return the used fields of one record by name."""
     _, _, _, number, _, *payload = record.item()
     return dict(named_payload(kind_of(number), payload))
 

@@ -70,11 +70,11 @@ class Expression:
         self.names = frozenset(names) - set(_CONSTANTS) - set(_FUNCTIONS)
 
     def value(self, history: History, m: int) -> Any:
-        """The value at the moment. Raises: Unknown."""
+        """Return the value at the moment. Raises: Unknown."""
         return _plain(_Evaluation(history, m).of(self._tree))
 
     def described(self, history: History, m: int) -> str:
-        """The value as text; a sentence in brackets if it is unknown."""
+        """Return the value as text; a sentence in brackets if it is unknown."""
         import numpy as np
 
         try:
@@ -113,7 +113,7 @@ class _Evaluation:
         self.history, self.m = history, m
 
     def of(self, node: ast.AST) -> Any:
-        """A number, string, tuple, array, or the TensorFact of a tensor."""
+        """Return a number, string, tuple, array, or the TensorFact of a tensor."""
         match node:
             case ast.Constant(value=value):
                 return value
@@ -245,7 +245,7 @@ class _Tensor:
         return value
 
     def array(self) -> Any:
-        """All elements. Raises: Unknown, if one of them is."""
+        """Return all elements. Raises: Unknown, if one of them is."""
         import numpy as np
 
         fact = self.fact

@@ -46,7 +46,7 @@ class Index:
 
     @classmethod
     def of(cls, trace: Path) -> Index:
-        """The index of a trace file as it is now."""
+        """Return the index of a trace file as it is now."""
         status = trace.stat()
         identity = f"{trace.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0{_code_version()}"
         name = hashlib.sha256(os.fsencode(identity)).hexdigest()[:32]
@@ -115,7 +115,7 @@ def give_back_memory() -> None:
 
 
 def _pieces(arrays: Arrays) -> Iterator[bytes]:
-    """The bytes of one file: the length of the list of arrays, the list, the arrays."""
+    """Yield the bytes of one file: the length of the list of arrays, the list, the arrays."""
     entries: list[list[object]] = []
     for key, array in arrays.items():
         entries.append([key, array.dtype.str, len(array), 0])

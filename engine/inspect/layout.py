@@ -57,7 +57,7 @@ class Extent:
 
     @classmethod
     def stretch(cls, lo: int, hi: int) -> Extent:
-        """All bytes of [lo, hi), as one element."""
+        """Return all bytes of [lo, hi), as one element."""
         return cls(lo, (), (), hi - lo)
 
     def moved(self, by: int) -> Extent:
@@ -81,7 +81,7 @@ class Extent:
         return self.start + sum(i * s for i, s in zip(index, self.strides, strict=True))
 
     def elements(self, lo: int, hi: int) -> Iterator[Hit]:
-        """The elements with a byte in [lo, hi). Stride-0 dimensions only add to `times`."""
+        """Yield the elements with a byte in [lo, hi). Stride-0 dimensions only add to `times`."""
         if self.numel == 0 or lo >= hi:
             return
         order = sorted(
@@ -113,7 +113,7 @@ class Extent:
             yield from walk(0, self.start)
 
     def hits(self, lo: int, hi: int) -> tuple[list[Hit], bool]:
-        """The first MAX_HITS of `elements`, and true if these are all."""
+        """Return the first MAX_HITS of `elements`, and true if these are all."""
         matches = list(islice(self.elements(lo, hi), MAX_HITS + 1))
         return matches[:MAX_HITS], len(matches) <= MAX_HITS
 
@@ -129,7 +129,7 @@ class Extent:
         return True
 
     def merged(self) -> Extent:
-        """The same bytes as longer and fewer runs: dimensions that leave no gap are absorbed."""
+        """Return the same bytes as longer and fewer runs: dimensions that leave no gap are absorbed."""
         run = self.itemsize
         merged: list[tuple[int, int]] = []
         for stride, size in sorted(zip(self.strides, self.sizes, strict=True)):
@@ -142,7 +142,7 @@ class Extent:
         return Extent(self.start, tuple(n for n, _ in merged), tuple(s for _, s in merged), run)
 
     def starts(self) -> np.ndarray | None:
-        """The distinct starts of elements, ascending; None if there are too many to compute."""
+        """Return the distinct starts of elements, ascending; None if there are too many to compute."""
         import numpy as np
 
         at = np.array([self.start] if self.numel else [], dtype=np.int64)

@@ -58,7 +58,7 @@ def _begin_in_thread(frame: FrameType, event: str, argument: object) -> None:
 
 
 def absolute(path: str) -> str:
-    """The absolute path; the path itself in a folder that was deleted."""
+    """Return the absolute path; the path itself in a folder that was deleted."""
     try:
         return os.path.abspath(path)
     except OSError:
@@ -77,7 +77,7 @@ def add_source(name: str, text: str) -> None:
 
 
 def file_id(name: str) -> int:
-    """The string id of a code object's file if it is the user's own, else 0.
+    """Return the string id of a code object's file if it is the user's own, else 0.
 
     The C tracer calls it for each new code object. The first call for a file records its text.
     """
@@ -140,7 +140,7 @@ def _source_folders() -> tuple[tuple[str, ...], str, tuple[str, ...]]:
 
 
 def _text_of(path: str) -> str:
-    """The file's text, decoded as Python would (PEP 263); "" when it cannot be read."""
+    """Return the file's text, decoded as Python would (PEP 263); "" when it cannot be read."""
     try:
         with tokenize.open(path) as stream:
             return stream.read()

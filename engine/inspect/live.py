@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def tensor_id(x: Tensor) -> int:
-    """The number of x's TensorImpl; never used twice."""
+    """Return the number of x's TensorImpl; never used twice."""
     return int(lib.uh_tensor_id(x._h))
 
 
 def storage_id(x: Tensor) -> int:
-    """The number of x's Storage; never used twice."""
+    """Return the number of x's Storage; never used twice."""
     return int(lib.uh_storage_id(x._h))
 
 
 def counter_id(x: Tensor) -> int:
-    """The number of x's version counter, which x shares with its views."""
+    """Return the number of x's version counter, which x shares with its views."""
     return int(lib.uh_counter_id(x._h))
 
 
@@ -49,7 +49,7 @@ def version(x: Tensor) -> int:
 
 
 def key_set(x: Tensor) -> tuple[str, ...]:
-    """The dispatch keys of x, highest priority first: the dispatcher tries them in this order."""
+    """Return the dispatch keys of x, highest priority first: the dispatcher tries them in this order."""
     return key_names(int(lib.uh_key_set(x._h)))
 
 
@@ -77,7 +77,7 @@ def shares_memory(a: Tensor, b: Tensor) -> bool:
 
 
 def _span(x: Tensor) -> tuple[int, int]:
-    """The byte range of the Storage from x's first element to the end of its last."""
+    """Return the byte range of the Storage from x's first element to the end of its last."""
     if x.numel() == 0:
         return 0, 0
     reach = sum((size - 1) * step for size, step in zip(x.shape, x.stride(), strict=True))
@@ -86,7 +86,7 @@ def _span(x: Tensor) -> tuple[int, int]:
 
 
 def _bytes_of(x: Tensor) -> set[int]:
-    """Every byte of the Storage that is part of an element of x."""
+    """Return every byte of the Storage that is part of an element of x."""
     offsets = {x.storage_offset()} if x.numel() else set()
     for size, step in zip(x.shape, x.stride(), strict=True):
         if step:
@@ -108,7 +108,7 @@ class AllocatorStats:
 
 
 def allocator_stats(name: str = "pool") -> AllocatorStats:
-    """The counts of allocator "cpu" (posix_memalign) or "pool" (keeps blocks, gets them from cpu)."""
+    """Return the counts of allocator "cpu" (posix_memalign) or "pool" (keeps blocks, gets them from cpu)."""
     if name not in ("cpu", "pool"):
         raise ValueError(f"allocator_stats: expected one of cpu, pool, got {name!r}")
     stats = lib.uh_allocator_stats_of(ALLOCATORS.index(name))

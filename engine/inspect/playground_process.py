@@ -139,7 +139,7 @@ def _shown_as_underscore(expression: ast.Expr) -> list[ast.stmt]:
 
 
 def _users_traceback(error: BaseException) -> str:
-    """The traceback from the user's first frame on."""
+    """Return the traceback from the user's first frame on."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next

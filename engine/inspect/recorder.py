@@ -101,7 +101,7 @@ def trace_meta(argv: list[str], budget: int) -> dict[str, str]:
 
 
 def readable(text: str) -> str:
-    """A path or argument as text that any file can hold: bytes that are not UTF-8 show as `\\xff`."""
+    """Return a path or argument as text that any file can hold: bytes that are not UTF-8 show as `\\xff`."""
     return os.fsencode(text).decode("utf-8", "backslashreplace")
 
 
@@ -281,12 +281,12 @@ def _occupy_standard_streams() -> None:
 
 
 def python(argv: list[str]) -> list[str]:
-    """The command that runs `python argv...` with this Python and the options that it was started with."""
+    """Return the command that runs `python argv...` with this Python and the options that it was started with."""
     return [sys.executable, *_options(iter(sys.orig_argv[1:])), *argv]
 
 
 def _options(arguments: Iterator[str]) -> Iterator[str]:
-    """The options of a Python command that are the program's too; -I, -E, -P, -s and -S guard our own
+    """Yield the options of a Python command that are the program's too; -I, -E, -P, -s and -S guard our own
     start, and -i and -x are for the script that was named."""
     for word in arguments:
         if not word.startswith("-") or word in ("-", "--"):
@@ -316,7 +316,7 @@ def _can_begin(script: str) -> bool:
 
 
 def _shell_code(code: int) -> int:
-    """An exit code as a shell has it: 128 + n after signal n."""
+    """Return an exit code as a shell has it: 128 + n after signal n."""
     return 128 - code if code < 0 else code
 
 

@@ -156,14 +156,14 @@ class Ring:
         return self["head"] - self["tail"]
 
     def close(self) -> None:
-        """Unmaps the ring and closes its descriptor; nothing may view the memory any more."""
+        """Unmaps the ring and closes its descriptor; the memory must not be viewed afterwards."""
         self.header.release()
         self.memory.close()
         os.close(self.fd)
 
 
 def process_state(pid: int) -> str:
-    """The letter that Linux has for the state of a process (proc(5)): "Z" is dead and not yet reaped.
+    """Return the letter that Linux has for the state of a process (proc(5)): "Z" is dead and not yet reaped.
 
     "" when there is no such process, "?" where the system does not say.
     """
@@ -204,7 +204,7 @@ def private_file(path: str | os.PathLike[str]) -> int:
 
 
 def _anonymous_file() -> int:
-    """A file without a name: memory where the system has memfd, else an unlinked temporary file."""
+    """Return a file without a name: memory where the system has memfd, else an unlinked temporary file."""
     if hasattr(os, "memfd_create"):
         return raised(os.memfd_create("underhood-ring", os.MFD_CLOEXEC))
     import tempfile

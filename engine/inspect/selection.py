@@ -204,7 +204,7 @@ def parse_selection(spec: str, history: History, moment: int) -> tuple[Selection
 
 
 def _parts(spec: str) -> tuple[str, dict[str, int]]:
-    """The name in a specification, and its numbers."""
+    """Return the name in a specification, and its numbers."""
     name, numbers = "", {}
     for part in filter(None, (part.strip() for part in spec.split(","))):
         key, equals, value = part.partition("=")
@@ -224,7 +224,7 @@ def _parts(spec: str) -> tuple[str, dict[str, int]]:
 
 
 def selection_parts(selection: Selection) -> dict[str, int | str | tuple[int, ...]]:
-    """The numbers of a selection, under the keys that `parse_selection` reads; and the index of a cell."""
+    """Return the numbers of a selection, under the keys that `parse_selection` reads; and the index of a cell."""
     parts: dict[str, int | str | tuple[int, ...]] = {}
     if isinstance(selection.data, NameSelection):
         parts["name"] = selection.data.name

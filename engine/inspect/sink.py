@@ -45,7 +45,7 @@ class RingSink:
 
 
 def why_it_stopped(header: Header) -> str:
-    """The message about a recording whose writer ended or hung before the program ended."""
+    """Return the message about a recording whose writer ended or hung before the program ended."""
     if header["end"] == SILENT:
         return "the recorder process hung; recording stopped, program continued"
     if header["end"] or not alive(header["writer_pid"]):
@@ -82,7 +82,7 @@ def start(ring: Ring, argv: list[str], module: str = "", is_running: bool = True
 
 
 def working_directory() -> str:
-    """The current folder, "" when it was deleted."""
+    """Return the current folder, "" when it was deleted."""
     try:
         return os.getcwd()
     except OSError:

@@ -40,7 +40,7 @@ class Pending(NamedTuple):
 
 
 def describe_tensors() -> list[Pending]:
-    """The events that describe every tensor of the program."""
+    """Return the events that describe every tensor of the program."""
     tensor_type = getattr(sys.modules.get("engine"), "Tensor", None)
     if tensor_type is None:
         return []
@@ -63,7 +63,7 @@ def emit(events: list[Pending]) -> None:
 
 
 def _described(handle: Any, wrapped: bool, storages: set[int], tensors: set[int]) -> list[Pending]:
-    """The events of one tensor, after those of its storage and of the tensor that it is a view of."""
+    """Return the events of one tensor, after those of its storage and of the tensor that it is a view of."""
     number = int(lib.uh_tensor_id(handle))
     if not number or number in tensors:
         return []
@@ -116,7 +116,7 @@ def _other(handle: Any, events: list[Pending], storages: set[int], tensors: set[
 
 
 def _storage(handle: Any, storage: int) -> list[Pending]:
-    """The events of a storage: its size and, where it is small, its bytes."""
+    """Return the events of a storage: its size and, where it is small, its bytes."""
     address, size = int(lib.uh_storage_data_ptr(handle)), int(lib.uh_storage_nbytes(handle))
     allocator = int(lib.uh_storage_allocator(handle))
     device = int(lib.uh_device(handle)) & 0xFF

@@ -105,7 +105,7 @@ def prctl(option: int, value: int) -> bool:
 
 
 def reap() -> list[int] | None:
-    """The children that have ended since the last call; None if there are no children any more."""
+    """Return the children that have ended since the last call; None if no children are left."""
     ended = []
     try:
         while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
@@ -127,7 +127,7 @@ def end_descendants(spared: str) -> None:
 
 
 def descendants() -> list[int]:
-    """The process numbers of all descendants that have not ended."""
+    """Return the process numbers of all descendants that have not ended."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():

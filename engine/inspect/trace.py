@@ -154,7 +154,7 @@ class TraceReader:
         return "closed" in self.meta
 
     def string(self, number: int) -> str:
-        """The text of a string id, "" for none."""
+        """Return the text of a string id, "" for none."""
         return self._strings.get(number, "" if number == 0 else f"<string {number}>")
 
     @property
@@ -179,13 +179,13 @@ class TraceReader:
         return data[position + 8 : position + 8 + size]
 
     def blob_words(self, numbers: np.ndarray, count: int) -> np.ndarray:
-        """The first int64 words of many events' blobs at once, a row an event; 0 = absent."""
+        """Return the first int64 words of many events' blobs at once, a row an event; 0 = absent."""
         return self.blob_words_and_lengths(numbers, count)[0]
 
     def blob_words_and_lengths(
         self, numbers: np.ndarray, count: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The same, and how many words each blob has. `numbers` ascend."""
+        """Return the same, and how many words each blob has. `numbers` ascend."""
         out = np.zeros((len(numbers), count), np.int64)
         lengths = np.zeros(len(numbers), np.int64)
         cuts = np.searchsorted(numbers, self._firsts)
@@ -206,7 +206,7 @@ class TraceReader:
         return out, lengths
 
     def _blobs(self, segment: int) -> bytes:
-        """A segment's blobs, unpacked; the least recently used ones are packed again."""
+        """Return a segment's blobs, unpacked; the least recently used ones are packed again."""
         with self._unpacking:
             return self._unpack_blobs(segment)
 
@@ -538,7 +538,7 @@ def _unpack(packed: bytes, limit: int) -> bytes:
 
 
 def _decode(version: int, data: np.ndarray, first: int, count: int, time: int) -> Columns:
-    """The fields of records from the bytes that were packed."""
+    """Return the fields of records from the bytes that were packed."""
     try:
         if version == 1:
             return columns_of_planes(data.reshape(RECORD.itemsize, count))

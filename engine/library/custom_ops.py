@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import logging
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,8 +12,10 @@ from engine._native import lib
 from engine.library.autograd import Formula, autograd_kernel
 from engine.library.registration import (
     Library,
+    OperatorDefinition,
     check_functional,
     check_no_keyword_tensors,
+    definitions,
     device_keys,
     lookup_op,
     parse_namespace,
@@ -25,15 +26,8 @@ from engine.tensor import Tensor
 log = logging.getLogger(__name__)
 DeviceTypes = str | Sequence[str] | None
 
-_libraries: dict[
-    str, Library
-] = {}  # by the operator's name: a second definition replaces the first
-_definitions: weakref.WeakValueDictionary[str, CustomOpDef] = weakref.WeakValueDictionary()
-
-
-def find_custom_op(name: str) -> CustomOpDef | None:
-    """Return the operator that `custom_op` defined under this name."""
-    return _definitions.get(name)
+# By the operator's name: a second definition replaces the first.
+_libraries: dict[str, Library] = {}
 
 
 def custom_op(
@@ -71,7 +65,7 @@ def custom_op(
     return define if fn is None else define(fn)
 
 
-class CustomOpDef:
+class CustomOpDef(OperatorDefinition):
     """An operator that `custom_op` defined: callable, with the methods that register more about it."""
 
     def __init__(self, namespace: str, name: str, schema: str, fn: Callable[..., Any]) -> None:
@@ -93,7 +87,7 @@ class CustomOpDef:
         ):
             kernel = autograd_kernel(self._opoverload, self._formula)
             self._lib.impl(name, kernel, "Autograd")
-        _definitions[self._qualname] = self
+        definitions[self._qualname] = self
 
     @property
     def _qualname(self) -> str:

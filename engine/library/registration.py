@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from engine.library.custom_ops import CustomOpDef
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Operator = "str | ops.Overload | CustomOpDef"
 
 _KINDS = {
     "DEF": lib.UH_DEFINITIONS,
@@ -32,6 +32,23 @@ _KINDS = {
 _ABSENT_DEVICES = frozenset({"cuda", "xla", "mps", "ipu", "xpu", "hpu", "mtia"})
 _NAMELESS_SCHEMA = re.compile(r"\(.*\) -> .*")
 _retained: list[Library] = []  # of registrations that name no library
+
+
+class OperatorDefinition(ABC):
+    """The base of CustomOpDef: an operator that registers its own kernels."""
+
+    @abstractmethod
+    def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any: ...
+
+    @abstractmethod
+    def register_fake(self, fn: Any, /) -> Any: ...
+
+    @abstractmethod
+    def register_autograd(self, backward: Any, /, *, setup_context: Any = None) -> None: ...
+
+
+definitions: weakref.WeakValueDictionary[str, OperatorDefinition] = weakref.WeakValueDictionary()
+"""The operators that `custom_op` defined, by name."""
 
 
 class _Kernels:
@@ -364,15 +381,13 @@ def impl(
 
 def _resolve(op: Any, caller: str) -> Any:
     """Return the custom operator itself, or the operator's name."""
-    from engine.library.custom_ops import CustomOpDef, find_custom_op
-
-    if isinstance(op, CustomOpDef):
+    if isinstance(op, OperatorDefinition):
         return op
     if isinstance(op, ops.Overload):
         op = op.qualified_name
     if not isinstance(op, str):
         raise ValueError(f"{caller}({op}): got unexpected type for op: {type(op)}")
-    return find_custom_op(op) or op
+    return definitions.get(op) or op
 
 
 def register_kernel(

@@ -40,7 +40,7 @@ def get_sharing_strategy() -> str:
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Choose the way of sharing memory. Raises: ValueError for one that is not there."""
+    """Choose the way of sharing memory. Raises: ValueError for one that is not available."""
     if new_strategy not in get_all_sharing_strategies():
         raise ValueError(
             f"set_sharing_strategy: expected one of {get_all_sharing_strategies()}, got {new_strategy!r}"

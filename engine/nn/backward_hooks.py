@@ -14,13 +14,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.autograd.grad_mode import is_grad_enabled
+from engine.nn.hook_registers import BoundHook, shared
 from engine.tensor import Tensor
 
 
 def watch(module: Any) -> Watch | Operator | None:
     """Return the object that installs the module's backward hooks around forward; None without hooks."""
-    from engine.nn.hooks import shared
-
     before = [*shared.backward_pre.values(), *module._backward_pre_hooks.values()]
     full: list[Any] = []
     former: list[Any] = []
@@ -180,8 +179,6 @@ class Operator:
         return args
 
     def leave(self, args: tuple[Any, ...], result: Any) -> Any:
-        from engine.nn.hooks import BoundHook
-
         output = result
         while not isinstance(output, Tensor):
             if isinstance(output, dict):

@@ -13,10 +13,12 @@ __all__: list[str] = []
 def _gradient(
     rank: int, position: int, input: Tensor, weight: Tensor, grad_output: Tensor, options: Any
 ) -> Tensor:
-    spread = [[value] * rank if isinstance(value, int) else list(value) for value in options[:3]]
+    stride, padding, dilation = (
+        [value] * rank if isinstance(value, int) else list(value) for value in options[:3]
+    )
     mask = [int(position == i) for i in range(3)]
     gradients = engine.ops.aten.convolution_backward(
-        grad_output, input, weight, *spread, False, [0] * rank, options[3], mask
+        grad_output, input, weight, stride, padding, dilation, False, [0] * rank, options[3], mask
     )
     result: Tensor = gradients[position]
     return result

@@ -15,7 +15,8 @@ import engine
 from engine._native.namespace import namespace
 from engine.nn import hooks
 from engine.nn.conversion import Converted
-from engine.nn.hooks import Hooked, shared
+from engine.nn.hook_registers import shared
+from engine.nn.hooks import Hooked
 from engine.nn.parameter import Buffer, Parameter
 from engine.nn.state_dict import Stateful
 from engine.tensor import Tensor
@@ -202,7 +203,7 @@ class Module(Converted, Stateful, Hooked):
         """Remove a name from all tables but `keep`."""
         attributes = self.__dict__
         attributes.pop(name, None)
-        for table in ("_parameters", "_buffers", "_modules"):
+        for table in _TABLES:
             if table != keep:
                 attributes[table].pop(name, None)
         attributes["_non_persistent_buffers_set"].discard(name)

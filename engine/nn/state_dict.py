@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from engine.autograd.grad_mode import no_grad
-from engine.nn.hooks import BoundHook, Register, RemovableHandle
+from engine.nn.hook_registers import BoundHook, Register
+from engine.nn.hooks import RemovableHandle
 from engine.nn.parameter import Parameter, is_lazy
 from engine.nn.traversal import Traversed
 from engine.tensor import Tensor

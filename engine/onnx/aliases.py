@@ -20,21 +20,9 @@ from engine.onnx.values import Value
 if TYPE_CHECKING:
     from engine.onnx.conversion import Conversion
 
-# Operators whose result may share the operand's memory without an alias annotation, or is a list of views.
-_PERHAPS = frozenset(
-    f"aten::{name}"
-    for name in [
-        "reshape",
-        "flatten",
-        "contiguous",
-        "to",
-        "type_as",
-        "chunk",
-        "split",
-        "split_with_sizes",
-        "tensor_split",
-        "unbind",
-    ]
+# Operators whose result may share the operand's memory, although their schemas have no alias annotation.
+_MAY_ALIAS = frozenset(
+    ("aten::reshape", "aten::flatten", "aten::contiguous", "aten::to", "aten::type_as")
 )
 
 
@@ -51,7 +39,7 @@ class Aliases:
     def __init__(self, conversion: Conversion) -> None:
         self._conversion = conversion
         self._views: dict[int, View] = {}
-        self._perhaps: dict[int, IRValue] = {}
+        self._may_share: dict[int, IRValue] = {}
         self._noted: dict[int, IRValue] = {}  # outputs that share memory, or may
         self._order = {node._id: i for i, node in enumerate(conversion.graph.all_nodes())}
 
@@ -60,13 +48,13 @@ class Aliases:
         if not node.inputs() or not node.outputs():
             return
         source = node.input(0)
-        if node.kind() in _PERHAPS or schema.arguments[0].alias_set:
+        if node.kind() in _MAY_ALIAS or schema.arguments[0].alias_set:
             self._noted |= {value.unique(): value for value in (source, *node.outputs())}
-        if node.kind() in _PERHAPS:
-            self._perhaps[node.output(0).unique()] = source
+        if node.kind() in _MAY_ALIAS:
+            self._may_share[node.output(0).unique()] = source
         elif len(node.outputs()) == 1 and schema.arguments[0].alias_set and schema.returns:
             if schema.returns[0].type.kind != "Tensor":
-                self._perhaps[node.output().unique()] = source
+                self._may_share[node.output().unique()] = source
                 return
             parent = self._views.get(source.unique())
             root = parent.root if parent else source.unique()
@@ -77,8 +65,8 @@ class Aliases:
         """Records that `output` is `source` or a part of it."""
         if source.unique() in self._views:
             self._views[output.unique()] = self._views[source.unique()]
-        if source.unique() in self._perhaps:
-            self._perhaps[output.unique()] = self._perhaps[source.unique()]
+        if source.unique() in self._may_share:
+            self._may_share[output.unique()] = self._may_share[source.unique()]
 
     def same(self, source: IRValue, other: IRValue) -> None:
         """Records that `other` is the tensor `source`: a write to one is a write to both."""
@@ -132,14 +120,14 @@ class Aliases:
         conversion = self._conversion
         number = target.unique()
         root = self._views[number].root if number in self._views else number
-        source = self._perhaps.get(number) or self._perhaps.get(root)
+        source = self._may_share.get(number) or self._may_share.get(root)
         while source is not None:
             if self.is_weight(source.unique()) or self._read_later(source, target, node):
                 raise SymbolicValueError(
                     f"writes in place to what may share memory with %{source.debugName()}, which the model reads later "
                     "or keeps; clone() it before"
                 )
-            source = self._perhaps.get(source.unique())
+            source = self._may_share.get(source.unique())
         if self.is_weight(root):
             raise SymbolicValueError(
                 f"the model changes its weight or buffer %{target.debugName()} in place, which a model of ONNX cannot; "
@@ -176,7 +164,7 @@ class Aliases:
     def _root_of(self, number: int) -> int:
         """Returns the Value whose memory this one may share, through views and possible views."""
         while True:
-            view, perhaps = self._views.get(number), self._perhaps.get(number)
+            view, perhaps = self._views.get(number), self._may_share.get(number)
             if view is not None and view.root != number:
                 number = view.root
             elif perhaps is not None:

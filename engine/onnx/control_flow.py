@@ -12,6 +12,7 @@ import onnx
 from onnx import helper
 
 from engine import dtypes
+from engine.function_schema import parse_schema
 from engine.jit.ir.graph import Block, Node
 from engine.jit.ir.graph import Value as IRValue
 from engine.onnx.builder import Builder, onnx_dtype, type_proto
@@ -194,24 +195,23 @@ def convert_loop(conversion: Conversion, node: Node) -> Any:
     names, domains = set(builder._names), dict(builder.domains)
     values, depths = dict(conversion.values), dict(conversion.depth_of)
     position = len(builder.blocks[-1])
-    refusal = ""
+    reason = ""
     try:
         result = _written_loop(conversion, node, trips, condition, initial)
         if len(conversion.problems) == before:
             return result
-        refusal = conversion.problems[before].reason
+        reason = conversion.problems[before].reason
     except SymbolicValueError as error:
-        refusal = str(error)
+        reason = str(error)
     constant = isinstance(trips, int) and condition is True and _condition_stays(conversion, node)
     size = trips * sum(1 for _ in node.blocks()[0].all_nodes()) if constant else 0
     if not constant or size > _MAX_UNROLLED:
         if len(conversion.problems) > before:
             return UNAVAILABLE
-        raise SymbolicValueError(refusal)
+        raise SymbolicValueError(reason)
     del conversion.problems[before:], builder.blocks[-1][position:]
     builder._names, builder.domains = names | set(builder.initializers), domains
     conversion.values, conversion.depth_of = values, depths
-    conversion.depth -= 0
     return _unrolled(conversion, node, trips, initial)
 
 
@@ -245,7 +245,7 @@ def _unrolled(conversion: Conversion, node: Node, trips: int, initial: list[Any]
     return _several(carried)
 
 
-def _appended_lists(conversion: Conversion, node: Node) -> list[IRValue]:
+def _appended_lists(node: Node) -> list[IRValue]:
     """Returns the outer lists that a loop appends to."""
     inside = {
         value.unique()
@@ -264,7 +264,7 @@ def _written_loop(
     conversion: Conversion, node: Node, trips: Any, condition: Any, initial: list[Any]
 ) -> Any:
     builder, block = conversion.builder, node.blocks()[0]
-    lists = _appended_lists(conversion, node)
+    lists = _appended_lists(node)
     outer_lists = [conversion.get(value) for value in lists]
     kinds = [_NUMBERS.get(str(output.type())) for output in node.outputs()]
     start: list[Value] = []
@@ -274,7 +274,7 @@ def _written_loop(
         if not isinstance(item, (Value, bool, int, float)):
             raise SymbolicValueError("a Loop of ONNX carries tensors and numbers only")
         start.append(builder.value(item, kind))
-    _check_writes(conversion, node, start)
+    _check_writes(conversion, node)
     sequences = [_sequence(conversion, items, None) for items in outer_lists]
     shapes: list[Shape | None] = [value.shape for value in start]
     open_: set[str] = set()  # sizes that change from one iteration to the next
@@ -329,16 +329,16 @@ def _element_shape(conversion: Conversion, items: Any, grown: Value) -> Shape | 
     return tuple(s if isinstance(s, int) else conversion.builder.unknown_size() for s in shape)
 
 
-def _check_writes(conversion: Conversion, node: Node, start: list[Value]) -> None:
-    """Checks writes to block parameters: a parameter is the carried tensor, so a write to it is a write to that."""
-    parameters = {value.unique() for value in node.blocks()[0].inputs()}
+def _check_writes(conversion: Conversion, node: Node) -> None:
+    """Checks writes to block parameters: such a write changes the carried tensor itself."""
+    parameters = [value.unique() for value in node.blocks()[0].inputs()]
     for inner in node.blocks()[0].all_nodes():
-        writes = inner.kind().startswith("aten::") and inner.kind().endswith("_")
-        if writes and inner.input(0).unique() in parameters:
-            position = [v.unique() for v in node.blocks()[0].inputs()].index(
-                inner.input(0).unique()
-            )
-            source = node.inputs()[position + 1]
+        schema = parse_schema(str(inner.schema())) if inner.schema() else None
+        if schema is None or schema.written is None:
+            continue
+        written = inner.input(schema.written).unique()
+        if written in parameters:
+            source = node.inputs()[parameters.index(written) + 1]
             if len(source.uses()) > 1 or conversion.aliases.is_weight(source.unique()):
                 raise SymbolicValueError(
                     f"the loop writes in place to %{source.debugName()}, which the model also reads elsewhere or "

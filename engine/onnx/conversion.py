@@ -236,7 +236,7 @@ class Conversion:
     # The end
 
     def raise_problems(self) -> None:
-        """Raises all problems in one error, if there are any."""
+        """Raises one error with all problems, unless there is none."""
         if not self.problems:
             return
         unknown = [problem for problem in self.problems if not problem.reason]

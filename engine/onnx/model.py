@@ -52,7 +52,7 @@ def build(
     conversion.raise_problems()
     outputs = _outputs(builder, results, inputs)
     ir = str(graph)
-    proto = _finished(builder, declared, outputs, export_params, weights_as_inputs, custom_opsets)
+    proto = _finished(builder, declared, outputs, weights_as_inputs, custom_opsets)
     if lowered.recording():
         title = str(getattr(model, "__name__", type(model).__name__)).strip("<>")
         lowered.record(graph, proto.graph, _names(conversion, graph), title, model)
@@ -223,7 +223,6 @@ def _finished(
     builder: Builder,
     declared: list[Value],
     outputs: list[tuple[Value, str]],
-    export_params: bool,
     weights_as_inputs: bool,
     custom_opsets: dict[str, int],
 ) -> onnx.ModelProto:
@@ -243,7 +242,7 @@ def _finished(
         nodes,
         "main_graph",
         [helper.make_value_info(v.name, type_proto(v)) for v in (*declared, *extra)],
-        [_output_info(value, outputs, declared) for value, _ in outputs],
+        [_output_info(value, declared) for value, _ in outputs],
         initializer=stored,
     )
     opsets = [helper.make_opsetid("", builder.opset)]
@@ -265,9 +264,7 @@ def _finished(
     return model
 
 
-def _output_info(
-    value: Value, outputs: list[tuple[Value, str]], declared: list[Value]
-) -> onnx.ValueInfoProto:
+def _output_info(value: Value, declared: list[Value]) -> onnx.ValueInfoProto:
     """Returns the type of an output; sizes that no input names stay unknown."""
     known = {dim for x in declared for dim in x.shape or () if isinstance(dim, str)}
     if value.shape is not None and not value.is_sequence:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from engine.optim.per_parameter import (
+    LATER_OPTIONS,
     Group,
     PerParameter,
     State,
@@ -27,12 +28,7 @@ class Adadelta(PerParameter):
     "acc_delta" (u).
     """
 
-    _later: ClassVar = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _later: ClassVar = LATER_OPTIONS
 
     def __init__(
         self,

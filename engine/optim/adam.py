@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import engine
 from engine._generated import ops
 from engine.optim.per_parameter import (
+    LATER_OPTIONS,
     Group,
     PerParameter,
     State,
@@ -40,11 +41,8 @@ class Adam(PerParameter):
     """
 
     _later: ClassVar = {
+        **LATER_OPTIONS,
         "amsgrad": False,
-        "maximize": False,
-        "foreach": None,
-        "capturable": False,
-        "differentiable": False,
         "decoupled_weight_decay": False,
         "fused": None,
     }

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import engine
 from engine.optim.per_parameter import (
+    LATER_OPTIONS,
     Group,
     PerParameter,
     State,
@@ -28,12 +29,7 @@ class Adamax(PerParameter):
     m = beta1 * m + (1 - beta1) * g. State: "step", "exp_avg" (m), "exp_inf" (u).
     """
 
-    _later: ClassVar = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _later: ClassVar = LATER_OPTIONS
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from engine.optim.per_parameter import (
+    LATER_OPTIONS,
     Group,
     PerParameter,
     State,
@@ -28,12 +29,7 @@ class ASGD(PerParameter):
     ax = ax + (p - ax) * mu with mu = 1 / max(1, step - t0). State: "step", "eta", "mu", "ax".
     """
 
-    _later: ClassVar = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _later: ClassVar = LATER_OPTIONS
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from engine.optim.per_parameter import (
+    LATER_OPTIONS,
     Group,
     PerParameter,
     State,
@@ -29,13 +30,7 @@ class NAdam(PerParameter):
     the product of all mu so far. State: "step", "mu_product", "exp_avg", "exp_avg_sq".
     """
 
-    _later: ClassVar = {
-        "maximize": False,
-        "foreach": None,
-        "capturable": False,
-        "differentiable": False,
-        "decoupled_weight_decay": False,
-    }
+    _later: ClassVar = {**LATER_OPTIONS, "decoupled_weight_decay": False}
 
     def __init__(
         self,

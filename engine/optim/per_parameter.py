@@ -17,6 +17,13 @@ from engine.optim.optimizer import Optimizer
 from engine.tensor import Tensor
 
 _FLOATS = frozenset(d.code for d in (float16, bfloat16, float32, float64))
+LATER_OPTIONS: dict[str, Any] = {
+    "foreach": None,
+    "maximize": False,
+    "differentiable": False,
+    "capturable": False,
+}
+"""Options that most optimizers got later than the others, and their defaults."""
 State = dict[str, Any]
 Group = dict[str, Any]
 
@@ -24,7 +31,7 @@ Group = dict[str, Any]
 class PerParameter(Optimizer):
     """An optimizer that updates each parameter independently."""
 
-    # Options that old state dicts lack, and their values then.
+    # Options that old state dicts lack, and the values to use for them.
     _later: ClassVar[dict[str, Any]] = {}
     _counts_steps: ClassVar[bool] = True
     _has_fused: ClassVar[bool] = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from engine.optim.per_parameter import (
+    LATER_OPTIONS,
     Group,
     PerParameter,
     State,
@@ -30,13 +31,7 @@ class RAdam(PerParameter):
     "exp_avg_sq".
     """
 
-    _later: ClassVar = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "decoupled_weight_decay": False,
-        "capturable": False,
-    }
+    _later: ClassVar = {**LATER_OPTIONS, "decoupled_weight_decay": False}
 
     def __init__(
         self,

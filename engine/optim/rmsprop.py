@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from engine.optim.per_parameter import (
+    LATER_OPTIONS,
     Group,
     PerParameter,
     State,
@@ -28,14 +29,7 @@ class RMSprop(PerParameter):
     "square_avg", "momentum_buffer", "grad_avg".
     """
 
-    _later: ClassVar = {
-        "momentum": 0,
-        "centered": False,
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _later: ClassVar = {**LATER_OPTIONS, "momentum": 0, "centered": False}
 
     def __init__(
         self,

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import engine
-from engine.optim.per_parameter import Group, PerParameter, State, check_rate, scalar, zeros
+from engine.optim.per_parameter import (
+    LATER_OPTIONS,
+    Group,
+    PerParameter,
+    State,
+    check_rate,
+    scalar,
+    zeros,
+)
 from engine.tensor import Tensor
 
 __all__ = ["Rprop"]
@@ -18,12 +26,7 @@ class Rprop(PerParameter):
     `step_sizes` bound s, which starts at `lr`. State: "step", "prev" (the previous gradient), "step_size" (s).
     """
 
-    _later: ClassVar = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _later: ClassVar = LATER_OPTIONS
 
     def __init__(
         self,

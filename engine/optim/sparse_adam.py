@@ -1,4 +1,4 @@
-"""SparseAdam: Adam for embeddings, of which a batch uses only a few rows."""
+"""SparseAdam: Adam for embeddings, if each batch uses only a few rows."""
 
 from __future__ import annotations
 

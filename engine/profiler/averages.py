@@ -131,7 +131,7 @@ class EventList(list[Any]):
 
 
 def time_text(microseconds: float, unit: str | None = None) -> str:
-    """Return a time in the largest unit of which it is at least one.
+    """Return a time in the largest unit that gives at least 1.
 
     >>> time_text(1234.5)
     '1.234ms'

@@ -9,7 +9,7 @@ from engine.layer_paths import PATHS
 
 __all__ = ["engine_object", "pytorch_name"]
 
-# Classes of which the module has another name in PyTorch.
+# Classes whose module has another name in PyTorch.
 _HOMES = {name: f"torch.nn.modules.{module}" for name, module in PATHS.items()} | {
     name: home
     for home, names in {

@@ -111,7 +111,7 @@ def sparse_coo_tensor(
         indices = engine.zeros((len(sizes), 0), dtype=engine.int64)
         values = engine.zeros((0,), dtype=dtype)
         return _finish(_coo(indices, values, sizes, True), requires_grad, check_invariants)
-    indices = _indices(args[0], "indices", function)
+    indices = _indices(args[0], "indices")
     values = _values(args[1], dtype, 1)
     if indices.layout is engine.strided:
         indices = indices.to(engine.int64)
@@ -120,7 +120,7 @@ def sparse_coo_tensor(
     return _finish(result, requires_grad, check_invariants)
 
 
-def _indices(data: Any, name: str, function: str) -> Tensor:
+def _indices(data: Any, name: str) -> Tensor:
     if isinstance(data, Tensor):
         if data.layout is not engine.strided:
             raise RuntimeError(
@@ -146,7 +146,7 @@ def _coo(indices: Tensor, values: Tensor, sizes: tuple[int, ...], is_coalesced: 
 
 
 def _inferred(indices: Tensor, values: Tensor) -> tuple[int, ...]:
-    """Return the smallest sizes in which all indices lie."""
+    """Return the smallest sizes that contain all indices."""
     if indices.dim() != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
     sizes = [0] * indices.size(0)
@@ -191,8 +191,8 @@ def sparse_csr_tensor(
     if layout not in (None, sparse_csr):
         raise RuntimeError(f"sparse_csr_tensor: expected layout torch.sparse_csr but got {layout}")
     _check_device(device, function)
-    crow = _indices(crow_indices, "crow_indices", function)
-    col = _indices(col_indices, "col_indices", function)
+    crow = _indices(crow_indices, "crow_indices")
+    col = _indices(col_indices, "col_indices")
     data = _values(values, dtype, 0)
     if size is None:
         if crow.dim() != 1 or col.dim() != 1:

@@ -1,4 +1,4 @@
-"""The operator's keys from the highest down; what computes is the last."""
+"""The operator's keys, the highest first; the kernel of the last one computes."""
 
 import engine
 from engine.inspect import live

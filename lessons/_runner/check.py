@@ -1,9 +1,9 @@
-"""`underhood lessons check`: proves that every lesson does what it says, by doing it.
+"""`underhood lessons check`: runs every lesson and checks that it does what it says.
 
-For each lesson: blocks run, predictions have answers that differ from their typical wrong ones,
-looks point at something that is there, the starter fails, the solution and at least two other
-programs pass, at least three typical wrong programs are refused with the message meant for them,
-and no file lies about unused.
+In each lesson every block runs, and each prediction has an answer that differs from the typical wrong
+ones. Every look points at something that exists. The starter of the exercise fails; the solution and at
+least two other programs pass; at least three typical wrong programs are rejected with the message meant
+for them. No file is unused.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def count_in(holder: Any, thing: Any) -> int:
 
 
 def nodes_behind(tensor: Any) -> list[Any]:
-    """Every Node of the graph that made the tensor, each once, nearest first."""
+    """Return every Node of the graph that made the tensor, each once, nearest first."""
     nodes = [tensor.grad_fn] if tensor.grad_fn is not None else []
     for node in nodes:  # grows while it is walked
         for next_node, _ in node.next_functions:
@@ -230,7 +230,7 @@ def ask(questions: dict[str, Any], names: Names) -> dict[str, Any]:
 
 
 def first_failed(goals: list[list[str]], names: Names) -> str:
-    """The message of the first goal that is not met, with its values filled in; "" if all are."""
+    """Return the message of the first goal that is not met, with its values filled in; "" if all are."""
     for check, message in goals:
         for name in bound_in(check):  # what an earlier check has put there says nothing about this
             names.pop(name, None)
@@ -246,7 +246,7 @@ def first_failed(goals: list[list[str]], names: Names) -> str:
 
 
 def bound_in(check: str) -> list[str]:
-    """The names that a check gives to values by `:=`."""
+    """Return the names that a check gives to values by `:=`."""
     tree = ast.parse(check.strip(), mode="eval")
     return [node.target.id for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)]
 
@@ -277,14 +277,14 @@ def describe_short(error: BaseException) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """The text, without its middle where it is longer than `limit`."""
+    """Return the text, without its middle where it is longer than `limit`."""
     if len(text) <= limit:
         return text
     return f"{text[: limit * 2 // 3]} ... {text[-limit // 4 :]}"
 
 
 def evaluate(expression: str, names: dict[str, Any]) -> Any:
-    """The expression's value. `names` are globals, so that comprehensions see them too."""
+    """Return the expression's value. `names` are globals, so that comprehensions see them too."""
     return eval(compile(expression.strip(), "<check>", "eval"), names)
 
 
@@ -311,7 +311,7 @@ def fill(text: str, names: dict[str, Any], unknown: str | None = None) -> str:
 
 
 def encode(value: Any) -> dict[str, Any]:
-    """An answer as JSON: its kind (for comparing), its value and its text (for showing)."""
+    """Return an answer as JSON: its kind (for comparing), its value and its text (for showing)."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, bool):

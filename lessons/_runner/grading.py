@@ -55,7 +55,7 @@ def plain_word(text: str) -> str:
 
 
 def read_value(typed: str) -> Any:
-    """A number, a text, or (nested) lists of them; None if it is neither."""
+    """Return a number, a text, or (nested) lists of them; None if it is neither."""
     text = re.sub(r"^(torch\.)?(size|tensor)\s*(\(.*\))$", r"\3", typed.strip(), flags=re.I)
     if "," not in text and re.fullmatch(r"[\[(]?[-+.\w]+(\s+[-+.\w]+)+[\])]?", text):
         text = re.sub(r"\s+", ", ", text)

@@ -111,5 +111,5 @@ class Lesson:
     time_limit: float = 10.0
 
     def exercise_step(self) -> int:
-        """The number of the exercise among the steps (every lesson has exactly one)."""
+        """Return the number of the exercise among the steps (every lesson has exactly one)."""
         return next(i for i, step in enumerate(self.steps) if step.kind == "exercise")

@@ -38,13 +38,13 @@ _KEYS = {
 
 
 def load_all(root: Path = LESSONS) -> list[Lesson]:
-    """Every lesson, in order of its number."""
+    """Return every lesson, in order of its number."""
     folders = sorted(path for path in root.iterdir() if re.match(r"\d+_", path.name))
     return [load(folder.name, root) for folder in folders]
 
 
 def load(name: str, root: Path = LESSONS) -> Lesson:
-    """The lesson called `name`: its folder (`04_strides`), number (`4`) or word (`strides`)."""
+    """Return the lesson called `name`: its folder (`04_strides`), number (`4`) or word (`strides`)."""
     folder = _find(name, root)
     for file in FILES:
         if not (folder / file).is_file():
@@ -93,7 +93,7 @@ def split_sections(text: str) -> dict[str, str]:
 
 
 def python_block(text: str) -> str:
-    """The first fenced Python block of a section, or nothing."""
+    """Return the first fenced Python block of a section, or nothing."""
     match = re.search(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return match[1] if match else ""
 

@@ -108,7 +108,7 @@ def _memory_of_machine() -> int:
 
 
 def _supervisor() -> Path:
-    """The script that starts the program (found without importing the engine)."""
+    """Return the script that starts the program (found without importing the engine)."""
     spec = importlib.util.find_spec("engine")
     for folder in (spec and spec.submodule_search_locations) or ():
         script = Path(folder) / "inspect" / "supervise.py"
@@ -303,7 +303,7 @@ def _how_it_ended(end: _End, stacks: Path, program: Path, limit: float) -> str:
 
 
 def _last_line(stacks: Path, program: Path) -> int:
-    """The innermost line of the program in a faulthandler dump, 0 if there is none."""
+    """Return the innermost line of the program in a faulthandler dump, 0 if there is none."""
     try:
         text = stacks.read_text(encoding="utf-8", errors="replace")
     except OSError:

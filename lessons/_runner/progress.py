@@ -28,7 +28,7 @@ LOCK_S = 2.0  # how long to wait for another explorer that is saving
 
 
 def home() -> Path:
-    """The learner's own folder: progress and exercises live here, never in the installed package.
+    """Return the learner's own folder: progress and exercises live here, never in the installed package.
 
     `UNDERHOOD_HOME` moves it, with everything else that Underhood keeps.
     """
@@ -132,7 +132,7 @@ class Progress:
             raise
 
     def step(self, lesson: str, name: str) -> StepState:
-        """The state of one step, made on first use."""
+        """Return the state of one step, made on first use."""
         return self.steps.setdefault(lesson, {}).setdefault(name, StepState())
 
     def is_done(self, lesson: Lesson, i: int) -> bool:
@@ -157,13 +157,13 @@ class Progress:
             self.step(lesson.name, step.name).done = True
 
     def resume_index(self, lesson: Lesson) -> int:
-        """The step to continue at: the last one visited, else the first."""
+        """Return the step to continue at: the last one visited, else the first."""
         names = [step.name for step in lesson.steps]
         at = self.at.get(lesson.name)
         return names.index(at) if at in names else 0
 
     def next_lesson(self, lessons: list[Lesson]) -> Lesson | None:
-        """The lesson to continue: the last one if unfinished, else the first unfinished one."""
+        """Return the lesson to continue: the last one if unfinished, else the first unfinished one."""
         unfinished = [lesson for lesson in lessons if not self.finished(lesson)]
         last = [lesson for lesson in unfinished if lesson.name == self.last]
         return next(iter(last or unfinished), None)

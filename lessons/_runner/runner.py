@@ -97,7 +97,7 @@ class Runner:
         return Verdict(False, f"The engine disagrees with {typed.strip()}. Try again.")
 
     def reveal(self, i: int) -> Verdict:
-        """The answer for a learner who gives up; the step counts as not done."""
+        """Return the answer for a learner who gives up; the step counts as not done."""
         step, _ = self._predict(i)
         right, _, _, why = self.ask(step)
         return Verdict(False, why, right["text"])
@@ -149,7 +149,7 @@ class Runner:
         return Verdict(True, "The engine is in the expected state.")
 
     def solution(self) -> str:
-        """The text of one right answer."""
+        """Return the text of one right answer."""
         return (self.lesson.folder / "solution.py").read_text(encoding="utf-8")
 
     def reset(self) -> Path | None:

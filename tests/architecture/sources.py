@@ -28,7 +28,7 @@ class Use:
 
 @cache
 def files(*suffixes: str) -> tuple[Path, ...]:
-    """The project's own files: those that git tracks, or would once they are added."""
+    """Return the project's own files: those that git tracks, or would once they are added."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode == 0:
@@ -40,7 +40,7 @@ def files(*suffixes: str) -> tuple[Path, ...]:
 
 
 def under(folder: str, *suffixes: str) -> list[Path]:
-    """The files below a folder."""
+    """Return the files below a folder."""
     return [path for path in files(*suffixes) if path.is_relative_to(ROOT / folder)]
 
 
@@ -58,7 +58,7 @@ def line_of(text: str, position: int) -> int:
 
 
 def includes(path: Path, quote: str = '"') -> Iterator[Use]:
-    """The #include lines of a C or C++ file: those in quotes, or with `<` those in angles."""
+    """Yield the #include lines of a C or C++ file: those in quotes, or with `<` those in angles."""
     text = text_of(path)
     for match in _INCLUDE.finditer(text):
         if match[1] == quote:
@@ -73,7 +73,7 @@ def module_of(path: Path) -> str:
 
 @cache
 def imports(path: Path) -> tuple[Use, ...]:
-    """Every module that a Python file imports, also inside functions; not those for types only."""
+    """Return every module that a Python file imports, also inside functions; not those for types only."""
     return tuple(dict.fromkeys(_imports(path, ast.parse(text_of(path)).body)))
 
 
@@ -92,7 +92,7 @@ def _imports(path: Path, body: list[ast.stmt]) -> Iterator[Use]:
 
 
 def import_targets(path: Path, node: ast.Import | ast.ImportFrom) -> Iterator[Use]:
-    """The modules that a statement names: `from a import b` names a.b if that is a module, otherwise a."""
+    """Yield the modules that a statement names: `from a import b` names a.b if that is a module, otherwise a."""
     if isinstance(node, ast.Import):
         for name in node.names:
             yield Use(name_of(path), node.lineno, name.name)
@@ -111,5 +111,5 @@ def import_targets(path: Path, node: ast.Import | ast.ImportFrom) -> Iterator[Us
 
 
 def report(broken: list[str]) -> str:
-    """The message of a failing rule: one offence a line."""
+    """Return the message of a failing rule: one offence a line."""
     return "\n  ".join(["", *broken])

@@ -11,7 +11,7 @@ from tests.architecture.sources import ROOT
 
 
 def loaded(code: str) -> set[str]:
-    """The modules in sys.modules after `code`."""
+    """Return the modules in sys.modules after `code`."""
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules, sep='\\n')"],
         capture_output=True,

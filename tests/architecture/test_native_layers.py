@@ -58,12 +58,12 @@ SOURCES = under("csrc", ".h", ".cpp", ".c", ".inc", ".cu")
 
 
 def generated_layer(target: str) -> str:
-    """The folder whose part a generated header is; "" for a header that is not generated."""
+    """Return the folder whose part a generated header is; "" for a header that is not generated."""
     return GENERATED.get(target) or GENERATED.get(target.rpartition("/")[0], "")
 
 
 def layer_of(target: str) -> str:
-    """The folder of csrc that an included name belongs to; "" for something outside of it."""
+    """Return the folder of csrc that an included name belongs to; "" for something outside of it."""
     return (generated_layer(target) or target).split("/")[0]
 
 

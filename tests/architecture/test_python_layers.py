@@ -51,7 +51,7 @@ def part(module: str) -> str:
 
 
 def owner(use: Use) -> str:
-    """The module that the using file is."""
+    """Return the module that the using file is."""
     return use.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 

@@ -46,7 +46,7 @@ GENERATED = (
 
 
 def known_names() -> set[str]:
-    """Every path of the repository and every tail of it: csrc/jit/ir/node.h, ir/node.h, node.h."""
+    """Return every path of the repository and every tail of it: csrc/jit/ir/node.h, ir/node.h, node.h."""
     names = set()
     for path in files(""):
         parts = PurePosixPath(name_of(path)).parts

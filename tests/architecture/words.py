@@ -80,7 +80,7 @@ class Name:
 
 
 def nodes_of(tree: ast.AST) -> list[ast.AST]:
-    """The nodes of a tree in the order of `ast.walk`, which takes four times as long."""
+    """Return the nodes of a tree in the order of `ast.walk`, which takes four times as long."""
     nodes = [tree]
     for node in nodes:
         for value in vars(node).values():
@@ -92,7 +92,7 @@ def nodes_of(tree: ast.AST) -> list[ast.AST]:
 
 
 def python_names(nodes: Iterable[ast.AST]) -> Iterator[Name]:
-    """Every name that the code binds or uses as an attribute or keyword."""
+    """Yield every name that the code binds or uses as an attribute or keyword."""
     starred = set()
     for node in nodes:
         match node:
@@ -109,7 +109,7 @@ def python_names(nodes: Iterable[ast.AST]) -> Iterator[Name]:
 
 
 def python_strings(nodes: Iterable[ast.AST]) -> Iterator[Prose]:
-    """Every string that holds a space: docstrings, messages, source."""
+    """Yield every string that holds a space: docstrings, messages, source."""
     docstrings, parts = set(), set()
     for node in nodes:
         match node:
@@ -198,7 +198,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 def split_cpp(text: str) -> tuple[str, list[Prose]]:
-    """The code with comments and strings blanked, and these as prose."""
+    """Return the code with comments and strings blanked, and these as prose."""
     prose: list[Prose] = []
     is_header = "#pragma once" in text
 
@@ -274,7 +274,7 @@ def python_or_none(text: str) -> ast.AST | None:
 
 
 def toml_parts(text: str) -> Iterator[tuple[int, str, ast.AST | None]]:
-    """Each string of a TOML file with its line, and its tree where it is Python code."""
+    """Yield each string of a TOML file with its line, and its tree where it is Python code."""
     position = 0
     for string in toml_strings(tomllib.loads(text)):
         start = next((line for line in string.splitlines() if line.strip()), "")
@@ -354,7 +354,7 @@ def is_exempt(hit: Hit, lines: list[str]) -> bool:
 
 
 def search(path: Path) -> Iterator[Hit]:
-    """The hits of one file that no exemption covers."""
+    """Yield the hits of one file that no exemption covers."""
     file, text = name_of(path), text_of(path)
     lines = text.splitlines()
     yield from (hit for hit in _search(file, path, text) if not is_exempt(hit, lines))
@@ -400,12 +400,12 @@ def all_hits() -> tuple[Hit, ...]:
 
 
 def limits() -> dict[str, int]:
-    """The folders that are not clean yet, and how many hits each may have."""
+    """Return the folders that are not clean yet, and how many hits each may have."""
     return tomllib.loads(LIMITS.read_text())["limits"]
 
 
 def folder_of(file: str, folders: Iterable[str]) -> str:
-    """The deepest listed folder that holds the file; "." is the root."""
+    """Return the deepest listed folder that holds the file; "." is the root."""
     inside = [folder for folder in folders if file.startswith(f"{folder}/")]
     return max(inside, key=len, default=".")
 
@@ -427,7 +427,7 @@ def lower(paths: tuple[str, ...]) -> None:
 
 
 def changed_lines(revision: str) -> set[tuple[str, int]]:
-    """The lines, by file, that the working tree adds to or changes in a revision."""
+    """Return the lines, by file, that the working tree adds to or changes in a revision."""
     base = subprocess.run(
         ["git", "merge-base", "HEAD", revision],
         cwd=ROOT,

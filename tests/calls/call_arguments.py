@@ -121,7 +121,7 @@ class Call:
     # ---- which value for which argument
 
     def values(self, signature: Signature) -> list[Spec | None]:
-        """A value for each parameter; None for one that is left to its default."""
+        """Return a value for each parameter; None for one that is left to its default."""
         recipes = recipes_for(signature.full_name)
         recipe = self.dice.choice(recipes) if recipes and not self.one_in(5) else {}
         values: list[Spec | None] = []
@@ -140,7 +140,7 @@ class Call:
         return values
 
     def cooked(self, parameter: Parameter, text: str) -> Spec:
-        """The value of a recipe."""
+        """Return the value of a recipe."""
         kind = parameter.type.rstrip("?")
         if text == "None":
             return ("value", None)
@@ -217,7 +217,7 @@ class Call:
         return shape
 
     def fitting(self, parameter: Parameter) -> Spec:
-        """A value of the parameter's type."""
+        """Return a value of the parameter's type."""
         kind, name, dice = parameter.type, parameter.name, self.dice
         if kind.endswith("?"):
             if self.one_in(3):
@@ -260,7 +260,7 @@ class Call:
         return self.anything()
 
     def anything(self) -> Spec:
-        """A value of any type, so mostly a wrong one."""
+        """Return a value of any type, so mostly a wrong one."""
         dice = self.dice
         kind = dice.randrange(14)
         if kind < 3:
@@ -324,7 +324,7 @@ class Call:
         high: float = 4.0,
         heavy: bool = False,
     ) -> Spec:
-        """A tensor of this call: now and then one that is there already, or a view of it."""
+        """Return a tensor of this call: now and then one that is there already, or a view of it."""
         dice = self.dice
         if self.tensors and self.one_in(12):
             other = dice.choice(self.tensors)
@@ -454,7 +454,7 @@ def is_tensor(spec: Spec) -> bool:
 
 
 def text(spec: Spec) -> str:
-    """An argument as a person writes it, nearly as Python."""
+    """Return an argument as a person writes it, nearly as Python."""
     tag = spec[0]
     if tag == "tensor":
         _, dtype, shape, numbers, layout, grad = spec
@@ -472,7 +472,7 @@ def text(spec: Spec) -> str:
 
 
 def call_text(call: Call) -> str:
-    """The call in one line."""
+    """Return the call in one line."""
     parts = [
         *map(text, call.args),
         *(f"{name}={text(value)}" for name, value in call.kwargs.items()),

@@ -20,7 +20,7 @@ TOLERANCE = {
 
 
 def difference(path: str, theirs: Any, ours: Any) -> str | None:
-    """The first difference in words; the first word says its kind."""
+    """Return the first difference in words; the first word says its kind."""
     if "missing" in (theirs[0], ours[0]) or "unbuilt" in (theirs[0], ours[0]):
         return None
     if theirs[0] == ours[0] == "raised":
@@ -98,7 +98,7 @@ def no_farther(theirs: Any, ours: Any, wide: Any) -> bool:
 
 
 def _numbers(tree: Any) -> Iterator[list[Any]]:
-    """The numbers of every tensor of an outcome, in order."""
+    """Yield the numbers of every tensor of an outcome, in order."""
     if isinstance(tree, tuple) and tree and tree[0] == "tensor":
         yield tree[7] or []
     elif isinstance(tree, (tuple, list)):

@@ -123,7 +123,7 @@ FAULTS = tuple(
 
 
 def fault_of(kind: str, message: str) -> str | None:
-    """The fault of an error: the first whose words its message has, as the most special are first.
+    """Return the fault of an error: the first whose words its message has, as the most special are first.
 
     None if there is no such fault, or if PyTorch gives it another class.
     """

@@ -30,7 +30,7 @@ def _all() -> dict[str, list[Recipe]]:
 
 @cache
 def recipes_for(full_name: str) -> list[Recipe]:
-    """The recipes of an operator, by its full name, its overload's functional form or its base name."""
+    """Return the recipes of an operator, by its full name, its overload's functional form or its base name."""
     base, _, overload = full_name.partition(".")
     functional = base.removesuffix("_")
     dot = f".{overload}" if overload else ""
@@ -41,7 +41,7 @@ def recipes_for(full_name: str) -> list[Recipe]:
 
 
 def evaluate(expression: str, letters: dict[str, int], dice: random.Random) -> int:
-    """The value of `N*2+1`, from left to right, or of `low..high`."""
+    """Return the value of `N*2+1`, from left to right, or of `low..high`."""
     if ".." in expression:
         low, high = expression.split("..")
         return dice.randint(int(low), int(high))
@@ -55,7 +55,7 @@ def evaluate(expression: str, letters: dict[str, int], dice: random.Random) -> i
 
 
 def evaluate_list(text: str, letters: dict[str, int], dice: random.Random) -> list[int]:
-    """The values of `[N,2]`, or of `[N;3]`: three times N."""
+    """Return the values of `[N,2]`, or of `[N;3]`: three times N."""
     inside = text.strip("[]")
     if not inside:
         return []

@@ -63,7 +63,7 @@ class Builder:
         self._of_specs: dict[int, Any] = {}
 
     def build(self, spec: Spec) -> Any:
-        """The argument that a spec describes; each spec of a tensor is one tensor."""
+        """Return the argument that a spec describes; each spec of a tensor is one tensor."""
         tag = spec[0]
         if tag == "value":
             return spec[1]
@@ -93,7 +93,7 @@ class Builder:
 
 
 def tensor(spec: Spec, lib: Any, kind: Any, wide: str | None, leaves: list[Any]) -> Any:
-    """The tensor of a spec in its layout."""
+    """Return the tensor of a spec in its layout."""
     _, _, shape, numbers, layout, grad = spec
     result = lib.tensor(numbers, dtype=kind).reshape(shape)
     if layout == "tiled":
@@ -132,7 +132,7 @@ def tensor(spec: Spec, lib: Any, kind: Any, wide: str | None, leaves: list[Any])
 
 
 def view(source: Any, kind: str) -> Any:
-    """A view of a tensor that there is already."""
+    """Return a view of a tensor that there is already."""
     if kind == "reversed" and source.dim():
         return source.permute(tuple(reversed(range(source.dim()))))
     if kind in ("first", "rest") and source.dim() and source.shape[0]:
@@ -149,7 +149,7 @@ class Library:
         self.name = name
 
     def run(self, call: Call, mode: str) -> tuple[Any, ...] | None:
-        """The outcome of one call; in mode `look` only what is wrong by itself, else None."""
+        """Return the outcome of one call; in mode `look` only what is wrong by itself, else None."""
         full = mode != "look"
         builder = Builder(self.module, mode == "wide")
         tensors, leaves = builder.tensors, builder.leaves

@@ -119,7 +119,7 @@ class Child:
         self.peak = max(self.peak, peak)
 
     def measured(self) -> str:
-        """The longest call that came back, and the most memory."""
+        """Return the longest call that came back, and the most memory."""
         return (
             f"longest call {self.longest:.2f} s of processor time (#{self.longest_number}), "
             f"most memory {self.peak >> 10} MiB"

@@ -69,7 +69,7 @@ class Target:
 
 
 def targets() -> list[Target]:
-    """Every public name of the engine that random arguments may be handed to, in order."""
+    """Return every public name of the engine that random arguments may be handed to, in order."""
     by_name: dict[str, list[FunctionSchema]] = {}
     for schema in engine.ops.schemas().values():
         by_name.setdefault(schema.name, []).append(schema)
@@ -116,7 +116,7 @@ def _methods(by_name: dict[str, list[FunctionSchema]]) -> Iterator[Target]:
 def signatures(
     call: Callable[..., Any], name: str, by_name: dict[str, list[FunctionSchema]]
 ) -> tuple[Signature, ...]:
-    """The signatures of `call`: from the schemas of its name (or its own, of an alias), and from Python."""
+    """Return the signatures of `call`: from the schemas of its name (or its own, of an alias), and from Python."""
     names = (name, getattr(call, "__name__", name), name.removesuffix("_"))
     schemas = next((by_name[each] for each in names if each in by_name), ())
     matches = {schema.full_name: _of_schema(schema) for schema in schemas}
@@ -127,7 +127,7 @@ def signatures(
 
 
 def _sized_text(argument: Argument) -> str:
-    """The type with its size: `int[2]?`."""
+    """Return the type with its size: `int[2]?`."""
     size = argument.type.without_optional.fixed_size
     return argument.type_text.replace("[]", f"[{size or ''}]")
 

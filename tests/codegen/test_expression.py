@@ -117,7 +117,7 @@ def test_formula(codegen, text, formula) -> None:
 
 
 def run_postfix(code: str, operands: list[float], parameters: list[float]) -> float:
-    """The machine that postfix.py describes, over doubles."""
+    """Run the machine that postfix.py describes, over doubles."""
     stack: list[Any] = []
     bound: dict[str, Any] = {}
     unary = {

@@ -33,7 +33,7 @@ SAME_BITS = {torch.uint64: torch.int64}  # the hashes of hash_tensor
 
 
 def engine_dtype(dtype: torch.dtype) -> Any:
-    """The engine's dtype of the same name; for uint64 that of the same bits."""
+    """Return the engine's dtype of the same name; for uint64 that of the same bits."""
     name = str(SAME_BITS.get(dtype, dtype)).removeprefix("torch.")
     result = getattr(engine, "bool_" if name == "bool" else name, None)
     if not isinstance(result, engine.dtype):
@@ -64,7 +64,7 @@ class Arguments:
         self.pairs: list[tuple[torch.Tensor, Any]] = []
 
     def copy(self, value: Any) -> Any:
-        """The same value, with containers rebuilt and tensors copied."""
+        """Return the same value, with containers rebuilt and tensors copied."""
         if isinstance(value, torch.Tensor):
             if id(value) not in self._tensors:
                 self._tensors[id(value)] = copied = self._tensor(value)
@@ -143,7 +143,7 @@ def _dense(t: torch.Tensor) -> bool:
 
 
 def plain(t: torch.Tensor) -> torch.Tensor:
-    """A strided tensor without gradient and with its bytes as they read."""
+    """Return a strided tensor without gradient and with its bytes as they read."""
     if t.layout is not torch.strided or t.is_quantized or t.is_nested:
         raise Unsupported(f"layout {t.layout}")
     if t.device.type not in ("cpu", "meta"):
@@ -152,7 +152,7 @@ def plain(t: torch.Tensor) -> torch.Tensor:
 
 
 def to_torch(t: Any) -> torch.Tensor:
-    """An engine tensor as PyTorch's: same sizes, strides, offset, and a copy of all its storage."""
+    """Return an engine tensor as PyTorch's: same sizes, strides, offset, and a copy of all its storage."""
     dtype, storage = torch_dtype(t.dtype), t.untyped_storage()
     sizes, strides, offset = tuple(t.shape), t.stride(), t.storage_offset()
     if t.is_meta:
@@ -203,7 +203,7 @@ def to_engine_word(value: Any) -> Any:
 
 
 def _module(value: torch.nn.Module) -> Any:
-    """The engine's module of the same class and settings. Raises: Unsupported if it has tensors."""
+    """Return the engine's module of the same class and settings. Raises: Unsupported if it has tensors."""
     if isinstance(value, torch.nn.TransformerEncoderLayer):
         return _encoder_layer(value)
     if any(True for _ in (*value.parameters(), *value.buffers())):
@@ -216,7 +216,7 @@ def _module(value: torch.nn.Module) -> Any:
 
 
 def _encoder_layer(value: torch.nn.TransformerEncoderLayer) -> Any:
-    """The engine's layer of the same settings, with new tensors."""
+    """Return the engine's layer of the same settings, with new tensors."""
     attention, linear = value.self_attn, value.linear1
     return find("nn.TransformerEncoderLayer")(
         attention.embed_dim,
@@ -236,7 +236,7 @@ def _encoder_layer(value: torch.nn.TransformerEncoderLayer) -> Any:
 
 
 def find(name: str, root: Any = engine) -> Any:
-    """The engine's object of a dotted name. Raises: Missing."""
+    """Return the engine's object of a dotted name. Raises: Missing."""
     result = root
     for part in name.split("."):
         result = getattr(result, part, None)
@@ -246,7 +246,7 @@ def find(name: str, root: Any = engine) -> Any:
 
 
 def counterpart(f: Any, name: str = "") -> Callable[..., Any]:
-    """The engine's function for one of PyTorch's, which its operator database calls `name`.
+    """Return the engine's function for one of PyTorch's, which its operator database calls `name`.
 
     The database's own wrappers (`lambda x: x.to(...)`) are run again with `torch` meaning the engine.
     """
@@ -274,7 +274,7 @@ def counterpart(f: Any, name: str = "") -> Callable[..., Any]:
 
 
 def _public(path: str) -> Any:
-    """The engine's function of a name; where a name is private, the operator."""
+    """Return the engine's function of a name; where a name is private, the operator."""
     path = path.removeprefix("torch.")
     try:
         return find(path)
@@ -292,7 +292,7 @@ def _reach(path: str) -> Any:
 
 
 def _again(f: types.FunctionType) -> Callable[..., Any]:
-    """A wrapper's code with the engine in PyTorch's place."""
+    """Return a wrapper's code with the engine in PyTorch's place."""
     names = dict(f.__globals__, torch=engine, wrapper_set_seed=_seeded)
     for used in f.__code__.co_names:
         value = names.get(used)
@@ -333,7 +333,7 @@ STAND_INS = {
 
 
 def describe(value: Any, few: int) -> str:
-    """A text to reproduce an argument from: values of at most `few` elements, else shape and strides."""
+    """Return a text to reproduce an argument from: values of at most `few` elements, else shape and strides."""
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         if value.layout is not torch.strided:
@@ -355,7 +355,7 @@ def describe(value: Any, few: int) -> str:
 
 
 def describe_call(name: str, args: Any, kwargs: dict[str, Any], few: int) -> str:
-    """The call as one line of text."""
+    """Return the call as one line of text."""
     parts = [describe(arg, few) for arg in args]
     parts += [f"{name}={describe(value, few)}" for name, value in kwargs.items()]
     return f"{name}({', '.join(parts)})"

@@ -255,7 +255,7 @@ DEVIATIONS: tuple[Deviation, ...] = (
 
 
 def deviation(operator: str, difference: str) -> Deviation | None:
-    """The entry that allows this difference, if there is one."""
+    """Return the entry that allows this difference, if there is one."""
     for entry in DEVIATIONS:
         if fnmatchcase(operator, entry.operator) and fnmatchcase(difference, entry.difference):
             return entry
@@ -288,7 +288,7 @@ def database() -> dict[str, Any]:
 
 
 def listed() -> list[str]:
-    """The full names of the issue's list, in its order."""
+    """Return the full names of the issue's list, in its order."""
     return matching(LISTED)
 
 
@@ -315,10 +315,10 @@ def matching(patterns: Iterable[str]) -> list[str]:
 
 
 def everything() -> list[str]:
-    """The full names of the whole database: the issue's list, then all others."""
+    """Return the full names of the whole database: the issue's list, then all others."""
     return list(dict.fromkeys([*listed(), *database()]))
 
 
 def present() -> list[str]:
-    """The full names of all operators but those that are known to be missing."""
+    """Return the full names of all operators but those that are known to be missing."""
     return [name for name in database() if missing_reason(name) is None]

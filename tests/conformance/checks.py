@@ -1,7 +1,7 @@
 """One operator's samples through every form it has: function, method, in place, operators, aliases, out=.
 
-PyTorch runs each call first. If it raises, the engine must raise the same class; else the results, and
-what became of the arguments, must be equal (compare.py).
+PyTorch runs each call first. If it raises, the engine must raise the same class; else the results and the
+arguments after the call must be equal (compare.py).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tables import CRASHES_PYTORCH
 import engine
 
 OUTS = ("empty", "strided", "other dtype", "narrow dtype")
-FEW, WHOLE = 6, 100_000  # elements of a tensor in a report: usually, and for a single sample
-# The CPU's generator is the only one here; the original formats a traceback for each other device.
+FEW_ELEMENTS, ALL_ELEMENTS = 6, 100_000  # of a tensor in a report: usually; for one chosen sample
+# torch.manual_seed also seeds every other device, and formats a traceback for each that is absent.
 torch.manual_seed = torch.default_generator.manual_seed
 SLOW = 10.0  # seconds of CPU that no call may take
-ALIAS_SAMPLES = 3  # an alias is the same function: a few samples suffice
+ALIAS_SAMPLES = 3  # an alias is the same function: a max_elements samples suffice
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Report:
     slowest: float = 0.0  # the CPU seconds of the engine's slowest call
 
     def record(self, form: str, difference: str | None, text: str) -> bool:
-        """Counts one call; returns whether it passed, as it is or by an allowed deviation."""
+        """Count one call; return whether it passed or is an allowed deviation."""
         counts = self.forms.setdefault(form.partition(" ")[0], [0, 0])
         counts[1] += 1
         if difference:
@@ -78,23 +78,23 @@ class Form:
 
 
 class Stopwatch:
-    """The CPU seconds of the slowest call since it was last asked."""
+    """Measures the CPU seconds of the slowest call since the last reading."""
 
     def __init__(self) -> None:
         self._slowest = 0.0
 
     def time(self, call: Callable[[], Any]) -> tuple[Any, float]:
-        """A call's result, and how long it took."""
-        begin = time.process_time()
+        """Return a call's result and its CPU seconds."""
+        start = time.process_time()
         try:
             result = call()
         finally:
-            seconds = time.process_time() - begin
+            seconds = time.process_time() - start
             self._slowest = max(self._slowest, seconds)
         return result, seconds
 
     def read(self) -> float:
-        """The slowest call's seconds; the next reading starts from 0."""
+        """Return the slowest call's seconds; the next reading starts from 0."""
         slowest, self._slowest = self._slowest, 0.0
         return round(slowest, 3)
 
@@ -103,7 +103,7 @@ stopwatch = Stopwatch()
 
 
 def seed() -> None:
-    """The same samples in every run."""
+    """Seed every generator, so that each run has the same samples."""
     torch.manual_seed(0)
     engine.manual_seed(0)
     random.seed(0)
@@ -111,7 +111,7 @@ def seed() -> None:
 
 
 def forms_of(op: Any, missing: set[str]) -> Iterator[Form]:
-    """Every form but out=; names that the engine lacks go to `missing`."""
+    """Yield every form but out=; add the names that the engine lacks to `missing`."""
     variants = [
         ("function", op.op),
         ("method", op.method_variant),
@@ -136,19 +136,19 @@ def forms_of(op: Any, missing: set[str]) -> Iterator[Form]:
 
 
 def check_samples(
-    op: Any, dtype: torch.dtype, say: Callable[[str], None], only: int | None
+    op: Any, dtype: torch.dtype, announce: Callable[[str], None], only: int | None
 ) -> Report:
-    """All samples of one dtype. `say` gets each call before it runs, in case it does not return."""
+    """Check all samples of one dtype. `announce` gets each call before it runs, in case it never returns."""
     report = Report(full_name(op), str(dtype).removeprefix("torch."))
     forms = list(forms_of(op, report.missing))
-    few = FEW if only is None else WHOLE
+    max_elements = FEW_ELEMENTS if only is None else ALL_ELEMENTS
     seed()
     for position, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=False)):
         if only is not None and position != only:
             continue
         args, kwargs = (sample.input, *sample.args), sample.kwargs
-        text = f"sample {position}: {describe_call(report.operator, args, kwargs, few)}"
-        say(text)
+        text = f"sample {position}: {describe_call(report.operator, args, kwargs, max_elements)}"
+        announce(text)
         try:
             passed = check_sample(op, forms, args, kwargs, report, text, position)
         except Unsupported as error:
@@ -167,7 +167,7 @@ def check_samples(
 
 
 def _weight(difference: str) -> int:
-    """The plain function's differences come first, those of an out= of another dtype last."""
+    """Return a sort key: the function's differences come first, those of an out= of another dtype last."""
     form = difference.partition(" ")[2]
     order = ("function", "method", "in-place", "operator", "out empty", "out strided", "alias")
     return next((n for n, word in enumerate(order) if form.startswith(word)), len(order))
@@ -182,7 +182,7 @@ def check_sample(
     text: str,
     position: int,
 ) -> bool:
-    """Return true if all forms agree on one sample."""
+    """Return True if all forms agree with PyTorch on one sample."""
     passed = True
     for form in forms:
         if form.name.startswith("alias") and position >= ALIAS_SAMPLES:
@@ -210,7 +210,7 @@ def check_sample(
 
 
 def make_out(expected: Any, kind: str) -> Any:
-    """A tensor for `out=` that fits a result; None if there is nothing to try."""
+    """Return a tensor for `out=` of this kind; None if the result has no such tensor."""
     if isinstance(expected, (list, tuple)):
         parts = tuple(make_out(item, kind) for item in expected)
         return None if any(part is None for part in parts) else parts
@@ -240,9 +240,9 @@ def check_call(
     plain: dict[str, Any] | None = None,
     precision: torch.dtype | None = None,
 ) -> str | None:
-    """The difference between one call here and there.
+    """Return the difference between one call of the engine and of PyTorch, or None.
 
-    With out=, `plain` are the arguments without it and `precision` is the dtype that is computed in.
+    With out=, `plain` are the arguments without it and `precision` is the dtype of the computation.
     """
     left, right = Arguments("torch"), Arguments("engine")
     their_args, their_kwargs = left.copy((args, kwargs))
@@ -252,7 +252,7 @@ def check_call(
     def reference() -> Any:
         seed()
         default = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)  # that integers become
+        torch.set_default_dtype(torch.float64)  # the dtype of results of integers
         try:
             return theirs(*widened(args), **widened(kwargs if plain is None else plain))
         finally:
@@ -266,7 +266,7 @@ def check_call(
         their_error = error
     seed()
     try:
-        got, seconds = stopwatch.time(lambda: ours(*our_args, **our_kwargs))
+        actual, seconds = stopwatch.time(lambda: ours(*our_args, **our_kwargs))
     except AttributeError as error:
         if home := _engine_name(error.obj):
             raise Missing(f"{home}.{error.name}") from None
@@ -279,13 +279,13 @@ def check_call(
         return f"no error; PyTorch raises {_line(their_error)}"
     try:
         call = Call(name, args, kwargs if plain is None else plain, pairs, reference, precision)
-        return call.difference(expected, got)
+        return call.difference(expected, actual)
     except Exception as error:  # such as strides that lead out of the storage
         return f"result cannot be read: {_line(error)}"
 
 
 def widened(value: Any) -> Any:
-    """The same arguments with floating dtypes made double."""
+    """Return the arguments with floating dtypes converted to double."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone().to(WIDE.get(value.dtype, value.dtype))
     if isinstance(value, torch.dtype):
@@ -296,7 +296,7 @@ def widened(value: Any) -> Any:
 
 
 def _raised(theirs: Exception | None, ours: Exception) -> str | None:
-    """None if the engine's exception is of the class of PyTorch's."""
+    """Return None if the engine's exception has the class of PyTorch's, else the difference."""
     if theirs is None:
         return f"raises {_line(ours)}"
     builtin = next(c for c in type(theirs).__mro__ if c.__module__ == "builtins")
@@ -309,7 +309,7 @@ def _raised(theirs: Exception | None, ours: Exception) -> str | None:
 
 
 def _engine_name(value: Any) -> str | None:
-    """The name of the engine's module, or of its Tensor class, that an attribute was looked for in."""
+    """Return the name of `value`, if it is a module of the engine or its Tensor class."""
     if isinstance(value, engine.Tensor) or value is engine.Tensor:
         return "engine.Tensor"
     name = value.__name__ if isinstance(value, ModuleType) else ""
@@ -320,21 +320,23 @@ def _line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:160]}"
 
 
-def check_errors(op: Any, say: Callable[[str], None], only: int | None) -> Report:
-    """PyTorch's published bad inputs: the engine must raise the class that PyTorch raises here."""
+def check_errors(op: Any, announce: Callable[[str], None], only: int | None) -> Report:
+    """Check PyTorch's published bad inputs: both must raise the same class."""
     report = Report(full_name(op), "errors")
     if op.error_inputs_func is None:
         return report
     forms = [form for form in forms_of(op, report.missing) if form.name == "function"]
-    few = FEW if only is None else WHOLE
+    max_elements = FEW_ELEMENTS if only is None else ALL_ELEMENTS
     seed()
     for position, bad in enumerate(op.error_inputs("cpu")):
         if only is not None and position != only:
             continue
         sample = bad.sample_input
         args, kwargs = (sample.input, *sample.args), sample.kwargs
-        text = f"error input {position}: {describe_call(report.operator, args, kwargs, few)}"
-        say(text)
+        text = (
+            f"error input {position}: {describe_call(report.operator, args, kwargs, max_elements)}"
+        )
+        announce(text)
         if not forms:
             report.samples += 1
             continue

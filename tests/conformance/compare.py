@@ -55,7 +55,7 @@ class Call:
         self.precision = precision  # the dtype computed in, where out= has another
 
     def difference(self, theirs: Any, ours: Any) -> str | None:
-        """The first difference between the results, then between what became of the inputs."""
+        """Return the first difference between the results, then between what became of the inputs."""
         result = structure(theirs, ours)
         if result:
             return result
@@ -92,7 +92,7 @@ class Call:
         return None
 
     def _source(self, t: Any, side: int) -> tuple[int, bool] | None:
-        """The input that shares its storage, and true if it is that same object."""
+        """Return the input that shares its storage, and true if it is that same object."""
         for position, pair in enumerate(self.pairs):
             if pair[side] is t:
                 return position, True
@@ -156,7 +156,7 @@ def leaves_of(theirs: Any, ours: Any, path: str = "") -> Iterator[tuple[str, Any
 
 
 def structure(theirs: Any, ours: Any) -> str | None:
-    """The difference between two containers or between the classes of their items."""
+    """Return the difference between two containers or between the classes of their items."""
     if isinstance(theirs, torch.Tensor):
         return None if isinstance(ours, engine.Tensor) else f"{_kind(ours)}, PyTorch's is a Tensor"
     if isinstance(theirs, torch.Size):
@@ -189,7 +189,7 @@ def _kind(value: Any) -> str:
 
 
 def value_difference(a: Any, b: Any, precision: torch.dtype | None = None) -> str | None:
-    """The difference of values beyond the dtype's tolerance (or `precision`'s); NaN equals NaN."""
+    """Return the difference of values beyond the dtype's tolerance (or `precision`'s); NaN equals NaN."""
     if isinstance(a, torch.dtype):
         return None if bridge.torch_dtype(b) is a else f"{b}, PyTorch's is {a}"
     if isinstance(a, (float, complex)):

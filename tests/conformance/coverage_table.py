@@ -52,7 +52,7 @@ def read(paths: list[str]) -> Rows:
 
 
 def read_modules(paths: list[str]) -> list[dict[str, Any]]:
-    """The reports of module_samples.py."""
+    """Return the reports of module_samples.py."""
     reports = [report for path in paths for report in files.read(Path(path))]
     return list({r["name"]: r for r in reports if "operator" not in r}.values())
 
@@ -62,7 +62,7 @@ def _skipped(report: dict[str, Any]) -> int:
 
 
 def modules_table(reports: list[dict[str, Any]]) -> str:
-    """The section of modules and optimizers."""
+    """Return the section of modules and optimizers."""
     if not reports:
         return "## Modules and optimizers\n\nNot measured.\n"
     full = sum(r["passed"] == r["samples"] and r["errors_passed"] == r["errors"] for r in reports)
@@ -98,7 +98,7 @@ def modules_table(reports: list[dict[str, Any]]) -> str:
 
 
 def table(operators: Rows, modules: list[dict[str, Any]]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     import torch
 
     reports = [report for own in operators.values() for report in own.values()]
@@ -117,7 +117,7 @@ def table(operators: Rows, modules: list[dict[str, Any]]) -> str:
 
 @cache
 def expected() -> frozenset[tuple[str, str]]:
-    """All tasks that a complete page has a report on: the operator, and the key of the report in its row."""
+    """Return all tasks that a complete page has a report on: the operator, and the key of the report in its row."""
     import gradients
     import run
 
@@ -214,7 +214,7 @@ def _cell(name: str, own: dict[str, dict[str, Any]], kinds: list[str]) -> str:
 
 
 def _differences(reports: list[dict[str, Any]], modules: list[dict[str, Any]]) -> str:
-    """The failures: the first difference of each cell."""
+    """Return the failures: the first difference of each cell."""
     lines = []
     for report in [*reports, *modules]:
         errors = report.get("errors", 0) - report.get("errors_passed", 0)
@@ -227,7 +227,7 @@ def _differences(reports: list[dict[str, Any]], modules: list[dict[str, Any]]) -
 
 
 def _missing() -> str:
-    """The operators that the engine does not have, by reason."""
+    """Return the operators that the engine does not have, by reason."""
     names: dict[str, list[str]] = {}
     for name in catalog.database():
         if result := catalog.missing_reason(name):
@@ -237,7 +237,7 @@ def _missing() -> str:
 
 
 def _notes(reports: list[dict[str, Any]]) -> str:
-    """The deviations that were met, with their reasons, and why samples were skipped."""
+    """Return the deviations that were met, with their reasons, and why samples were skipped."""
     deviations: dict[str, set[str]] = {}
     skipped: dict[str, int] = {}
     for report in reports:

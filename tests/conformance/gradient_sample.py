@@ -29,7 +29,7 @@ class GradientSample:
         self.random = op.name in RANDOM or sample.kwargs.get(CHANCES.get(op.name, ""), 0) > 0
 
     def difference(self, twice: bool) -> str | None:
-        """The first difference in words."""
+        """Return the first difference in words."""
         sample = self.sample
         arguments = ((sample.input, *sample.args), sample.kwargs)
         left, right = Arguments("torch"), Arguments("engine")
@@ -66,7 +66,7 @@ class GradientSample:
         return self._gradients(pairs, their_outputs, our_outputs, twice)
 
     def _call(self, f: Any, module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """The results as PyTorch's own gradient tests take them, and as the operator gave them."""
+        """Return the results as PyTorch's own gradient tests take them, and as the operator gave them."""
         wrapper, process = self.op.gradcheck_wrapper, self.sample.output_process_fn_grad
         if module is engine:
             wrapper, process = counterpart(wrapper), counterpart(process)
@@ -189,7 +189,7 @@ def drawn(results: Any) -> tuple[list[torch.Tensor], list[Any]]:
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    """All tensors of a result."""
+    """Yield all tensors of a result."""
     if isinstance(value, (torch.Tensor, engine.Tensor)):
         yield value
     elif isinstance(value, (list, tuple)):

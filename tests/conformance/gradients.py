@@ -43,10 +43,12 @@ DTYPES = ("float32", "float64", "complex128")
 OPERATORS = HERE.parent.parent / "csrc" / "ops"
 
 
-def check(op: Any, dtype: Any, say: Callable[[str], None], only: int | None, twice: bool) -> Any:
-    """The report on one operator's samples of one dtype."""
+def check(
+    op: Any, dtype: Any, announce: Callable[[str], None], only: int | None, twice: bool
+) -> Any:
+    """Return the report on one operator's samples of one dtype."""
     from bridge import Missing, Unsupported, counterpart, describe_call
-    from checks import FEW, WHOLE, Report, seed
+    from checks import ALL_ELEMENTS, FEW_ELEMENTS, Report, seed
     from gradient_sample import GradientSample
 
     report = Report(catalog.full_name(op), str(dtype).removeprefix("torch."))
@@ -60,9 +62,11 @@ def check(op: Any, dtype: Any, say: Callable[[str], None], only: int | None, twi
         if only is not None and position != only:
             continue
         args, kwargs = (sample.input, *sample.args), sample.kwargs
-        output = describe_call(report.operator, args, kwargs, FEW if only is None else WHOLE)
+        output = describe_call(
+            report.operator, args, kwargs, FEW_ELEMENTS if only is None else ALL_ELEMENTS
+        )
         text = f"sample {position}: {output}"
-        say(text)
+        announce(text)
         try:
             case = GradientSample(op, ours, sample)
             # Rounding to float32 twice says nothing that float64 does not.
@@ -82,17 +86,17 @@ def check(op: Any, dtype: Any, say: Callable[[str], None], only: int | None, twi
 
 
 def work(name: str, dtype: str, note: mmap.mmap, only: int | None, twice: bool) -> dict[str, Any]:
-    """The report on one operator with one dtype."""
+    """Return the report on one operator with one dtype."""
     import torch
 
-    def say(text: str) -> None:
+    def announce(text: str) -> None:
         output = text.encode()[: len(note) - 1]
         note[: len(output) + 1] = output + b"\0"
 
     warnings.simplefilter("ignore")
     try:
         op = catalog.database()[name]
-        report = asdict(check(op, getattr(torch, dtype), say, only, twice))
+        report = asdict(check(op, getattr(torch, dtype), announce, only, twice))
     except Exception:  # ours, not the engine's: those are caught at the call
         location = traceback.format_exc().strip().splitlines()
         report = lost((name, dtype), f"HARNESS {location[-1]} ({location[-3].strip()})", note)
@@ -100,7 +104,7 @@ def work(name: str, dtype: str, note: mmap.mmap, only: int | None, twice: bool) 
 
 
 def family_names(family: str) -> set[str]:
-    """The public names that csrc/ops/<family>.yaml declares, as in PyTorch's operator database.
+    """Return the public names that csrc/ops/<family>.yaml declares, as in PyTorch's operator database.
 
     Raises: SystemExit for a family that is not there.
     """
@@ -134,7 +138,7 @@ def tasks_of(options: argparse.Namespace) -> list[Task]:
 
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The options of a command line, of this process's by default."""
+    """Return the options of a command line, of this process's by default."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -33,7 +33,7 @@ FEW = 4  # lines shown
 
 
 def tensors_of(value: Any, kind: type) -> Iterator[Any]:
-    """The tensors within a call's arguments, in order."""
+    """Yield the tensors within a call's arguments, in order."""
     if isinstance(value, kind):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -45,7 +45,7 @@ def tensors_of(value: Any, kind: type) -> Iterator[Any]:
 
 
 def with_tensors(value: Any, tensors: Iterator[Any], kind: type) -> Any:
-    """The same arguments with other tensors."""
+    """Return the same arguments with other tensors."""
     if isinstance(value, kind):
         return next(tensors)
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
@@ -56,7 +56,7 @@ def with_tensors(value: Any, tensors: Iterator[Any], kind: type) -> Any:
 
 
 def nodes(lib: Any, fn: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> list[str]:
-    """The operators of a trace, a line each, without names and types."""
+    """Return the operators of a trace, a line each, without names and types."""
     inputs = tuple(tensors_of((args, kwargs), lib.Tensor))
 
     def call(*tensors: Any) -> Any:

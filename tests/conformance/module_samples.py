@@ -57,7 +57,7 @@ class Report:
 
 
 def check_module(info: Any) -> Report:
-    """All samples of one entry of `module_db`."""
+    """Check all samples of one entry of `module_db`."""
     report = Report(info.name)
     for dtype, training in itertools.product(DTYPES, (False, True)):
         torch.manual_seed(0)
@@ -172,7 +172,7 @@ def _module(info: Any, sample: Any, training: bool, dtype: Any) -> str | None:
 
 
 def _weighed(tensor: Any) -> Any:
-    """A sum whose gradient differs from element to element."""
+    """Return a sum whose gradient differs from element to element."""
     library = torch if isinstance(tensor, torch.Tensor) else engine
     kind = library.float64 if tensor.dtype in (torch.float64, engine.float64) else library.float32
     weights = library.linspace(0.5, 1.5, tensor.numel(), dtype=kind).reshape(tuple(tensor.shape))
@@ -188,7 +188,7 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 
 def _differ(path: str, expected: Any, actual: Any, dtype: Any, far: float = 0) -> str | None:
-    """The first difference between two structures of tensors and numbers, in words."""
+    """Return the first difference between two structures of tensors and numbers, in words."""
     if isinstance(expected, float) or isinstance(actual, float):  # or a tensor of one number
         rtol, atol = (far, far) if far else FAR[dtype]
         near = math.isclose(float(expected), float(actual), rel_tol=rtol, abs_tol=atol)
@@ -261,7 +261,7 @@ def _bad_module(info: Any, sample: Any) -> str | None:
 
 
 def check_optimizer(info: Any) -> Report:
-    """All samples of one entry of `optim_db`."""
+    """Check all samples of one entry of `optim_db`."""
     name = info.optim_cls.__name__
     report = Report(f"optim.{name}")
     for dtype in DTYPES:
@@ -338,7 +338,7 @@ def _bad_optimizer(info: Any, name: str, sample: Any) -> str | None:
 
 
 def reports(names: list[str]) -> Iterator[Report]:
-    """A report for each module and optimizer whose name matches."""
+    """Yield a report for each module and optimizer whose name matches."""
     from torch.testing._internal.common_modules import module_db
     from torch.testing._internal.common_optimizers import optim_db
 

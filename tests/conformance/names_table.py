@@ -150,7 +150,7 @@ def _compared(home: str, name: str, theirs: Any, owner: Any) -> Name:
 
 
 def page(rows: list[Name]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     import torch
 
     text = HEAD.format(version=torch.__version__.partition("+")[0])

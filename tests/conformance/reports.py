@@ -15,7 +15,7 @@ ENGINE = ("csrc", "engine", ":!csrc/ops/COVERAGE.md", ":!*.md")
 
 @cache
 def engine_commit() -> str:
-    """The commit that last changed the engine, with "+" where files differ from it."""
+    """Return the commit that last changed the engine, with "+" where files differ from it."""
 
     def git(*arguments: str) -> str:
         ran = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
@@ -26,24 +26,24 @@ def engine_commit() -> str:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The reports of one file; a last line that was cut off is left out."""
+    """Return the reports of one file; a last line that was cut off is left out."""
     lines = path.read_text().splitlines(keepends=True)
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def key(report: dict[str, Any]) -> tuple[str, str]:
-    """The task that a report is on."""
+    """Return the task that a report is on."""
     return report["operator"], report["dtype"]
 
 
 def remaining(tasks: list[tuple[str, str]], path: Path | None) -> list[tuple[str, str]]:
-    """The tasks that the file has no report on."""
+    """Return the tasks that the file has no report on."""
     finished = set(map(key, read(path))) if path and path.exists() else set()
     return [task for task in tasks if task not in finished]
 
 
 def recorded(reports: Iterable[dict[str, Any]], path: Path | None) -> Iterator[dict[str, Any]]:
-    """The same reports, each with the engine's commit and appended to the file."""
+    """Yield the same reports, each with the engine's commit and appended to the file."""
     if path is not None and path.exists():  # without the line that was cut off
         path.write_text("".join(json.dumps(report) + "\n" for report in read(path)))
     for report in reports:

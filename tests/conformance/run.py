@@ -55,11 +55,11 @@ Work = Callable[[str, str, mmap.mmap, int | None], dict[str, Any]]
 
 
 def work(name: str, dtype: str, note: mmap.mmap, only: int | None) -> dict[str, Any]:
-    """The report on one operator with one dtype, or on its bad inputs."""
+    """Return the report on one operator with one dtype, or on its bad inputs."""
     import torch
     from checks import check_errors, check_samples
 
-    def say(text: str) -> None:
+    def announce(text: str) -> None:
         line = text.encode()[: NOTE - 1]
         note[: len(line) + 1] = line + b"\0"
 
@@ -67,9 +67,9 @@ def work(name: str, dtype: str, note: mmap.mmap, only: int | None) -> dict[str, 
     op = catalog.database()[name]
     try:
         return asdict(
-            check_errors(op, say, only)
+            check_errors(op, announce, only)
             if dtype == "errors"
-            else check_samples(op, getattr(torch, dtype), say, only)
+            else check_samples(op, getattr(torch, dtype), announce, only)
         )
     except Exception:  # ours, not the engine's: those are caught at the call
         return lost((name, dtype), "HARNESS " + traceback.format_exc(), note)
@@ -106,7 +106,7 @@ class Child:
         self._deadline = 0.0
 
     def receive(self) -> dict[str, Any]:
-        """The report on its first task. Raises: EOFError if the child has ended without one."""
+        """Return the report on its first task. Raises: EOFError if the child has ended without one."""
         report: dict[str, Any] = json.loads(self.pipe.recv())
         self._doing = b""
         return report
@@ -119,7 +119,7 @@ class Child:
         return time.monotonic() > self._deadline
 
     def ended(self) -> str:
-        """The signal or exit status that ended the process."""
+        """Return the signal or exit status that ended the process."""
         self.process.join()
         code = self.process.exitcode or 0
         return signal.Signals(-code).name if code < 0 else f"exit status {code}"
@@ -128,7 +128,7 @@ class Child:
 def run(
     tasks: list[Task], jobs: int, timeout: float, only: int | None, target: Work = work
 ) -> Iterator[dict[str, Any]]:
-    """The tasks' reports in the order of the tasks; each operator runs in its own child process.
+    """Yield the tasks' reports in the order of the tasks; each operator runs in its own child process.
 
     A task that ends its child leaves the operator's other tasks to a new child.
     """
@@ -193,7 +193,7 @@ def import_lazy_modules() -> None:
 
 
 def lost(task: Task, reason: str, note: mmap.mmap) -> dict[str, Any]:
-    """The report on a child that sent none."""
+    """Return the report on a child that sent none."""
     text = note[:].partition(b"\0")[0].decode(errors="replace")
     return {
         "operator": task[0], "dtype": task[1], "samples": 1, "passed": 0, "skipped": {}, "forms": {},

@@ -229,7 +229,7 @@ CHANCES = {"nn.functional.scaled_dot_product_attention": "dropout_p"}
 
 
 def random_difference(call: Any, leaves: list[tuple[str, Any, Any]]) -> Any:
-    """The fault of a random result, or None; NotImplemented for calls without random numbers."""
+    """Return the fault of a random result, or None; NotImplemented for calls without random numbers."""
     name = call.name.partition("/")[0]
     check = RANDOM.get(name)
     if check is None and call.kwargs.get(CHANCES.get(name, ""), 0) > 0:

@@ -28,7 +28,7 @@ gc.disable()
 
 
 def instrumented(source: str) -> str:
-    """The program with a look at its names after every statement that may be followed by one."""
+    """Return the program with a look at its names after every statement that may be followed by one."""
     parsed = ast.parse(source)
     tree = _Instrument(_compiled(parsed)).visit(parsed)
     position = 1 if ast.get_docstring(tree) else 0
@@ -39,7 +39,7 @@ def instrumented(source: str) -> str:
 
 
 def _compiled(tree: ast.Module) -> set[str]:
-    """The functions that jit.script compiles: Python does not run them line by line."""
+    """Return the functions that jit.script compiles: Python does not run them line by line."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and any(map(_is_script, node.decorator_list)):
@@ -95,7 +95,7 @@ class _Instrument(ast.NodeTransformer):
 
 
 def _targets(statement: ast.stmt) -> Iterator[ast.Name]:
-    """The names that a simple statement binds or deletes."""
+    """Yield the names that a simple statement binds or deletes."""
     item = [statement.target] if isinstance(statement, (ast.AugAssign, ast.AnnAssign)) else []
     for target in getattr(statement, "targets", item):
         for node in ast.walk(target):

@@ -109,7 +109,7 @@ _STEPS = [
 
 
 def random_program(seed: int, steps: int = 25) -> str:
-    """A program that ends well, or with an exception, as the seed will have it."""
+    """Return a program that ends well, or with an exception, as the seed will have it."""
     chooser = random.Random(seed)
     lines = [_HEAD.format(seed=seed)]
     for _ in range(steps):

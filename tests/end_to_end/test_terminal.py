@@ -76,7 +76,7 @@ class Terminal:
             time.sleep(0.03)
 
     def program(self) -> int:
-        """The process id of the explorer."""
+        """Return the process id of the explorer."""
         shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
         children = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
         return int(children[0])

@@ -58,7 +58,7 @@ class Program:
     # ---- the model
 
     def extent(self, v: Variable) -> int:
-        """The number of bytes that the description needs."""
+        """Return the number of bytes that the description needs."""
         t = v.tensor
         if t.numel() == 0:
             return 0
@@ -69,7 +69,7 @@ class Program:
         return self.extent(v) <= len(self.buffers[v.buffer])
 
     def view(self, v: Variable) -> np.ndarray:
-        """The model's elements, sharing its buffer."""
+        """Return the model's elements, sharing its buffer."""
         t, width = v.tensor, DTYPES[v.dtype]
         if t.numel() == 0:
             return np.empty(tuple(t.shape), v.dtype)
@@ -82,7 +82,7 @@ class Program:
         )
 
     def byte_offsets(self, v: Variable) -> np.ndarray:
-        """The first byte of every element."""
+        """Return the first byte of every element."""
         t, width = v.tensor, DTYPES[v.dtype]
         at = np.full(tuple(t.shape), t.storage_offset() * width)
         for dim, (n, step) in enumerate(zip(t.shape, t.stride(), strict=True)):

@@ -86,7 +86,7 @@ def test_what_is_imported_later():
 
 
 def thread_local_bytes(library: Path) -> int:
-    """The size of an ELF file's thread-local segment (System V ABI, PT_TLS = 7)."""
+    """Return the size of an ELF file's thread-local segment (System V ABI, PT_TLS = 7)."""
     content = library.read_bytes()
     (table,) = struct.unpack_from("<Q", content, 32)
     size, count = struct.unpack_from("<HH", content, 54)

@@ -97,7 +97,7 @@ def test_wrong_calls_are_found(tree: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def defined(text: str) -> set[str]:
-    """The names that a stub or a class defines."""
+    """Return the names that a stub or a class defines."""
     names = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):

@@ -86,7 +86,7 @@ class GradBuilder(TraceBuilder):
         self.emit("GRAD_FN", tensor, node.id, output)
 
     def edge_to(self, tensor: int) -> tuple[int, int]:
-        """The node and input that a gradient for this tensor goes to."""
+        """Return the node and input that a gradient for this tensor goes to."""
         if tensor in self.made_by:
             return self.made_by[tensor]
         if tensor not in self.accumulators:

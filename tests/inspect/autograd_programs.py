@@ -159,7 +159,7 @@ u.grad = None
 
 @cache
 def history_of(name: str) -> History:
-    """The history of one of the programs."""
+    """Return the history of one of the programs."""
     with tempfile.TemporaryDirectory() as folder:
         program, trace = Path(folder) / f"{name}.py", Path(folder) / "t.uht"
         program.write_text(PROGRAMS[name].lstrip())

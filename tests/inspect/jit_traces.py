@@ -49,7 +49,7 @@ _RECORD = "import sys; from engine.inspect.recorder import record_program; recor
 
 
 def trace_of(program: str) -> Path:
-    """The trace of a program."""
+    """Return the trace of a program."""
 
     def record(folder: Path) -> None:
         script = folder / "program.py"
@@ -63,5 +63,5 @@ def trace_of(program: str) -> Path:
 
 @cache
 def recorded(program: str) -> History:
-    """The history of a program."""
+    """Return the history of a program."""
     return History(TraceReader.open(trace_of(program)))

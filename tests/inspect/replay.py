@@ -138,7 +138,7 @@ class Replay:
         self.writers[storage].update(dict.fromkeys(written, self.moment))
 
     def touched(self, tensor: int) -> set[int]:
-        """Every byte of every element, one by one."""
+        """Return every byte of every element, one by one."""
         _, offset, sizes, strides, _, _ = self.tensors[tensor]
         width = DTYPES[self.dtypes[tensor]].itemsize
         return {

@@ -28,7 +28,7 @@ def select(
     node: int = 0,
     value: int = 0,
 ) -> Selection:
-    """The selection of everything whose number is not 0."""
+    """Return the selection of everything whose number is not 0."""
     items: list[SelectionItem] = []
     if byte is not None or index is not None:
         items.append(CellSelection(tensor, storage, byte, index))

@@ -56,7 +56,7 @@ def test_allocations_frees_and_live_bytes_are_the_allocators_own(name: str) -> N
 
 
 def peak(history: History, allocator: int) -> int:
-    """The peak of allocated bytes."""
+    """Return the peak of allocated bytes."""
     events = history.tables.events
     own = events[events["a"] == allocator]
     sign = (own["kind"] == NUMBER["ALLOCATE"]).astype(int) - (own["kind"] == NUMBER["FREE"])

@@ -186,7 +186,7 @@ def total(owners: Owners) -> int:
 
 
 def names(history: History, kind: str) -> set[str]:
-    """The names of the holders of a kind, at the start of each reference."""
+    """Return the names of the holders of a kind, at the start of each reference."""
     uses = history.tables.uses
     rows = np.flatnonzero(uses.kind == HOLDERS.index(kind)).tolist()
     actual = set()

@@ -27,7 +27,7 @@ def random_extent(rng: np.random.Generator) -> Extent:
 
 
 def walked(extent: Extent) -> dict[tuple[int, ...], int]:
-    """Every index and its first byte, one by one."""
+    """Return every index and its first byte, one by one."""
     return {
         index: extent.start + sum(i * s for i, s in zip(index, extent.strides, strict=True))
         for index in product(*map(range, extent.sizes))
@@ -35,14 +35,14 @@ def walked(extent: Extent) -> dict[tuple[int, ...], int]:
 
 
 def touched_bytes(extent: Extent) -> set[int]:
-    """Every byte of every element, one by one."""
+    """Return every byte of every element, one by one."""
     return {
         byte for start in walked(extent).values() for byte in range(start, start + extent.itemsize)
     }
 
 
 def first_index(extent: Extent, index: tuple[int, ...]) -> tuple[int, ...]:
-    """The index that stands for all that differ from it in stride-0 dimensions only."""
+    """Return the index that stands for all that differ from it in stride-0 dimensions only."""
     return tuple(i if s else 0 for i, s in zip(index, extent.strides, strict=True))
 
 

@@ -24,15 +24,15 @@ from engine.inspect.trace import TraceReader
 KINDS = {number: name for name, number in NUMBER.items()}
 
 
-class Told:
-    """The Python events of a trace, readable: ("LINE", 3), ("BIND", "x", "tensor"), ..."""
+class PythonEvents:
+    """The Python events of a trace as tuples: ("LINE", 3), ("BIND", "x", "#7", 1), ..."""
 
     def __init__(self, trace: TraceReader, script: Path) -> None:
         self.trace = trace
         self.events: list[tuple[Any, ...]] = []
         self.lines: dict[int, int] = {}  # position in events -> line
-        for record_ in trace.events:
-            event = self._read(record_)
+        for row in trace.events:
+            event = self._read(row)
             if event:
                 self.events.append(event)
 
@@ -57,7 +57,7 @@ class Told:
         return None
 
     def between(self, first: int, last: int) -> list[tuple[Any, ...]]:
-        """The events after the first LINE `first` up to the next LINE `last`."""
+        """Return the events after the first LINE `first`, up to the next LINE `last`."""
         start = self.events.index(("LINE", first))
         return self.events[start + 1 : self.events.index(("LINE", last), start + 1)]
 
@@ -69,13 +69,13 @@ class Told:
 
 
 @pytest.fixture
-def trace_of(tmp_path: Path) -> Callable[[str], Told]:
-    def run(program: str) -> Told:
+def trace_of(tmp_path: Path) -> Callable[[str], PythonEvents]:
+    def run(program: str) -> PythonEvents:
         script = tmp_path / "program.py"
         script.write_text(textwrap.dedent(program).lstrip("\n"))
         with record(tmp_path / "t.uht"):
             runpy.run_path(str(script))
-        return Told(TraceReader.open(tmp_path / "t.uht"), script)
+        return PythonEvents(TraceReader.open(tmp_path / "t.uht"), script)
 
     return run
 
@@ -84,7 +84,7 @@ def kinds(events: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return [event for event in events if event[0] != "OBJECT"]
 
 
-def test_lines_and_simple_values(trace_of: Callable[[str], Told]) -> None:
+def test_lines_and_simple_values(trace_of: Callable[[str], PythonEvents]) -> None:
     trace = trace_of("""
         a = 1
         b = 2.5; c = "text"
@@ -106,7 +106,7 @@ def test_lines_and_simple_values(trace_of: Callable[[str], Told]) -> None:
     assert ("UNBIND", "a", 1) in trace.between(8, 9)
 
 
-def test_tensors_names_and_counts(trace_of: Callable[[str], Told]) -> None:
+def test_tensors_names_and_counts(trace_of: Callable[[str], PythonEvents]) -> None:
     trace = trace_of("""
         import engine
         x = engine.zeros(3)
@@ -123,7 +123,7 @@ def test_tensors_names_and_counts(trace_of: Callable[[str], Told]) -> None:
     assert counts[:3] == [1, 2, 1]
 
 
-def test_functions_closures_and_containers(trace_of: Callable[[str], Told]) -> None:
+def test_functions_closures_and_containers(trace_of: Callable[[str], PythonEvents]) -> None:
     trace = trace_of("""
         import engine
         class Model:
@@ -149,7 +149,7 @@ def test_functions_closures_and_containers(trace_of: Callable[[str], Told]) -> N
     assert pushes[-3:] == ["f", "Model.__init__", "f.<locals>.inner"]
 
 
-def test_a_list_that_grows_and_shrinks(trace_of: Callable[[str], Told]) -> None:
+def test_a_list_that_grows_and_shrinks(trace_of: Callable[[str], PythonEvents]) -> None:
     trace = trace_of("""
         import engine
         xs = []
@@ -163,7 +163,7 @@ def test_a_list_that_grows_and_shrinks(trace_of: Callable[[str], Told]) -> None:
     assert [e[:2] for e in kinds(trace.between(5, 6))] == [("UNBIND", "xs[1]"), ("BIND", "xs[0]")]
 
 
-def test_a_deque_holds_its_items(trace_of: Callable[[str], Told]) -> None:
+def test_a_deque_holds_its_items(trace_of: Callable[[str], PythonEvents]) -> None:
     trace = trace_of("""
         import collections, engine
         replay = collections.deque(maxlen=2)
@@ -178,7 +178,7 @@ def test_a_deque_holds_its_items(trace_of: Callable[[str], Told]) -> None:
     assert sorted(shifted) == [("BIND", "replay[0][1]"), ("BIND", "replay[1][1]")]
 
 
-def test_long_containers_are_cut_and_marked(trace_of: Callable[[str], Told]) -> None:
+def test_long_containers_are_cut_and_marked(trace_of: Callable[[str], PythonEvents]) -> None:
     result = trace_of("""
         import engine
         xs = [engine.zeros(1) for _ in range(70)]
@@ -194,7 +194,7 @@ def test_long_containers_are_cut_and_marked(trace_of: Callable[[str], Told]) -> 
     assert flags[0] == 1
 
 
-def test_exceptions(trace_of: Callable[[str], Told]) -> None:
+def test_exceptions(trace_of: Callable[[str], PythonEvents]) -> None:
     trace = trace_of("""
         class Bad(Exception):
             def __str__(self):
@@ -216,7 +216,9 @@ def test_exceptions(trace_of: Callable[[str], Told]) -> None:
     assert ("POP", True) in trace.events
 
 
-def test_no_user_code_runs_and_nothing_lives_longer(trace_of: Callable[[str], Told]) -> None:
+def test_no_user_code_runs_and_nothing_lives_longer(
+    trace_of: Callable[[str], PythonEvents],
+) -> None:
     """The recorded program itself checks counts and lifetimes line by line."""
     trace_of("""
         import engine, gc, sys, weakref
@@ -252,7 +254,7 @@ def test_no_user_code_runs_and_nothing_lives_longer(trace_of: Callable[[str], To
         """)
 
 
-def test_generators_threads_and_classes(trace_of: Callable[[str], Told]) -> None:
+def test_generators_threads_and_classes(trace_of: Callable[[str], PythonEvents]) -> None:
     result = trace_of("""
         import engine, threading
         def gen():
@@ -279,7 +281,9 @@ def test_generators_threads_and_classes(trace_of: Callable[[str], Told]) -> None
     assert len(threads) == 2
 
 
-def test_names_of_an_imported_module_stay(tmp_path: Path, trace_of: Callable[[str], Told]) -> None:
+def test_names_of_an_imported_module_stay(
+    tmp_path: Path, trace_of: Callable[[str], PythonEvents]
+) -> None:
     (tmp_path / "helper.py").write_text("import engine\nweights = engine.zeros(2)\ndef f(): pass\n")
     result = trace_of(f"""
         import sys
@@ -292,7 +296,7 @@ def test_names_of_an_imported_module_stay(tmp_path: Path, trace_of: Callable[[st
     assert "helper.py" in " ".join(path for path, _ in result.trace._sources.values())
 
 
-def test_writes_from_numpy_are_noticed(trace_of: Callable[[str], Told]) -> None:
+def test_writes_from_numpy_are_noticed(trace_of: Callable[[str], PythonEvents]) -> None:
     result = trace_of("""
         import numpy, engine
         a = numpy.zeros(4, dtype="float32")
@@ -317,7 +321,7 @@ def test_which_files_are_the_users(tmp_path: Path) -> None:
     assert not line_tracer.is_users(pytest.__file__)
 
 
-def test_sources_are_kept_with_their_encoding(tmp_path: Path) -> None:
+def test_sources_are_decoded_with_their_encoding(tmp_path: Path) -> None:
     script = tmp_path / "latin.py"
     script.write_bytes("# -*- coding: latin-1 -*-\nx = 'größe'\n".encode("latin-1"))
     with record(tmp_path / "t.uht"):
@@ -348,11 +352,11 @@ def test_recording_changes_no_result_and_no_count(tmp_path: Path) -> None:
     assert recorded["counts"] == plain["counts"]
 
 
-def test_a_debugger_goes_on_after_the_recording(tmp_path: Path) -> None:
+def test_a_debugger_continues_after_the_recording(tmp_path: Path) -> None:
     def debugger(frame: FrameType, event: str, argument: object) -> None:
         return None
 
-    def taking_over(frame: FrameType, event: str, argument: object) -> None:
+    def other_debugger(frame: FrameType, event: str, argument: object) -> None:
         return None
 
     before = sys.gettrace(), threading.gettrace()
@@ -364,16 +368,16 @@ def test_a_debugger_goes_on_after_the_recording(tmp_path: Path) -> None:
         assert sys.gettrace() is debugger
         assert threading.gettrace() is debugger
         with record(tmp_path / "b.uht"):
-            sys.settrace(taking_over)
-        assert sys.gettrace() is taking_over
+            sys.settrace(other_debugger)
+        assert sys.gettrace() is other_debugger
     finally:
         sys.settrace(before[0])
         threading.settrace(before[1])
-    assert "x" in Told(TraceReader.open(tmp_path / "a.uht"), tmp_path).names()
+    assert "x" in PythonEvents(TraceReader.open(tmp_path / "a.uht"), tmp_path).names()
     assert x.tolist() == [0.0, 0.0]
 
 
-def test_names_of_a_module_that_was_thrown_away_end_with_their_tensors(tmp_path: Path) -> None:
+def test_names_of_a_dropped_module_end_with_their_tensors(tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text("import engine\nweights = engine.zeros(3)\n")
     with record(tmp_path / "t.uht"):
@@ -384,14 +388,14 @@ def test_names_of_a_module_that_was_thrown_away_end_with_their_tensors(tmp_path:
     history = History(TraceReader.open(tmp_path / "t.uht"))
     ever = {history.string(int(name)) for name in history.tables.names.name}
     assert {"weights", "still", "end"} <= ever
-    begin = int(history.tables.lines.since[0])  # other tensors may live, which were there before
+    begin = int(history.tables.lines.since[0])  # tensors from before the recording may still exist
     assert not [t for t in history.tensors_at(history.end - 1) if t.since > begin]
     assert [fact for fact in history.names_at(history.end - 1) if fact.tensor] == []
     assert end == 0
 
 
-def test_a_running_module_is_followed_however_many_globals_come_and_go(
-    trace_of: Callable[[str], Told],
+def test_a_running_module_is_followed_when_many_globals_come_and_go(
+    trace_of: Callable[[str], PythonEvents],
 ) -> None:
     trace = trace_of("""
         code = compile("len('')", __file__, "eval")
@@ -400,25 +404,23 @@ def test_a_running_module_is_followed_however_many_globals_come_and_go(
         last = 0
         end = 0
         """)
-    assert trace.bound("last") == [
-        "0",
-        "0",
-    ]  # when it was bound, and again at the end of the module
+    # once when it was bound, and again at the end of the module
+    assert trace.bound("last") == ["0", "0"]
     assert len(trace.bound("turn")) > 300
 
 
-def test_lines_go_on_after_a_function_was_traced_by_the_jit(
-    trace_of: Callable[[str], Told],
+def test_lines_continue_after_the_jit_traced_a_function(
+    trace_of: Callable[[str], PythonEvents],
 ) -> None:
     trace = trace_of("""
         import engine
         def f(x):
             return x + 1
         def compiled():
-            made = engine.jit.trace(f, engine.ones(2))
-            return made
-        made = compiled()
-        after = made(engine.ones(2))
+            traced = engine.jit.trace(f, engine.ones(2))
+            return traced
+        traced = compiled()
+        after = traced(engine.ones(2))
         end = 0
         """)
     assert ("LINE", 8) in trace.events
@@ -429,9 +431,9 @@ def test_lines_go_on_after_a_function_was_traced_by_the_jit(
 
 
 def test_more_tensors_than_a_table_of_4096_are_counted_once_each(
-    trace_of: Callable[[str], Told],
+    trace_of: Callable[[str], PythonEvents],
 ) -> None:
-    """A line recorded the counts of all tensors again once there were more than fit into the table."""
+    """Each line recorded the counts of all tensors again as soon as the table was too small for them."""
     trace = trace_of("""
         import engine
         x = engine.zeros(1)

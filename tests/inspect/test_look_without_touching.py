@@ -25,7 +25,7 @@ def counters(tensors: list[engine.Tensor]) -> tuple[object, ...]:
 
 
 def look_at_everything(history: History) -> int:
-    """Every view at a spread of moments and of tensors; every question; to JSON and to text.
+    """Draw every view at a spread of moments and of tensors; every question; to JSON and to text.
 
     A spread, as a trace also holds the tensors that earlier tests of the process keep alive.
     """

@@ -125,7 +125,7 @@ def lie(records: np.ndarray, chooser: random.Random) -> None:
 
 
 def damaged(value: Any, chooser: random.Random, often: float) -> Any:
-    """A JSON text that lacks some names, has some things of another sort."""
+    """Return a JSON text that lacks some names, has some things of another sort."""
     if isinstance(value, dict):
         return {
             name: damaged(item, chooser, often)

@@ -124,7 +124,7 @@ class TraceBuilder:
     # The program
 
     def file(self, path: str, text: str = "") -> int:
-        """The source file that frames and lines are in from now on."""
+        """Set the source file of the following frames and lines."""
         number = self.string(path)
         if number not in self.sources:
             self.sources[number] = (path, text)
@@ -223,7 +223,7 @@ class TraceBuilder:
         vector: int = 32,
         threads: int = 1,
     ) -> int:
-        """The loop of the running call; an operand is its itemsize and then its strides in bytes."""
+        """Record the loop of the running call; an operand is its itemsize and then its strides in bytes."""
         terms = [vector, len(sizes), len(operands), *sizes]
         terms += [word for operand in operands for word in operand]
         blob = struct.pack(f"<{len(terms)}q", *terms)
@@ -256,7 +256,7 @@ class TraceBuilder:
     # Memory
 
     def storage(self, nbytes: int, allocator: str = "cpu", device: str = "cpu") -> int:
-        """A new storage without a holder."""
+        """Return a new storage without a holder."""
         number = self.id("storage")
         address, self._address = self._address, self._address + max(64, -(-nbytes // 64) * 64)
         codes = (ALLOCATORS.index(allocator), DEVICES.index(device))
@@ -305,7 +305,7 @@ class TraceBuilder:
         wrap: bool = True,
         name: str = "",
     ) -> int:
-        """A new tensor on a new storage, or a view: `base=x`, or `storage=s`. Inside `op` it is
+        """Return a new tensor on a new storage, or a view: `base=x`, or `storage=s`. Inside `op` it is
         wrapped when the call returns it, elsewhere at once. `values` are written and kept whole."""
         sizes = tuple(sizes)
         width = DTYPES[dtype_code(dtype)].itemsize
@@ -341,7 +341,7 @@ class TraceBuilder:
     def meta(
         self, tensor: int, sizes: Sequence[int], strides: Sequence[int], offset: int = 0
     ) -> int:
-        """The tensor's description changes in place."""
+        """Change the tensor's description in place."""
         return self._describe("TENSOR_META", tensor, tuple(sizes), tuple(strides), offset, "cpu")
 
     def _describe(self, kind, tensor, sizes, strides, offset, device) -> int:
@@ -373,7 +373,7 @@ class TraceBuilder:
         )
 
     def free(self, tensor: int) -> int:
-        """The Python object dies, and the tensor with it."""
+        """Free the Python object, and the tensor with it."""
         fact = self.state[tensor]
         if fact.pop("wrapped", False):
             fact["uses"] -= 1
@@ -383,7 +383,7 @@ class TraceBuilder:
         return number
 
     def object(self, tensor: int, refcount: int = 2, address: int = 0, header: bytes = b"") -> int:
-        """A look at the Python object."""
+        """Sample the Python object."""
         address = address or 0x7F00_0000_0000 + tensor * 0x40
         header = header or struct.pack("<qqqq", refcount, 0x55AA_0000, 0x1000 + tensor, 0)
         return self.emit("OBJECT", tensor, address, refcount, self.string("Tensor"), blob=header)
@@ -450,7 +450,7 @@ class TraceBuilder:
         return History(self.trace())
 
     def save(self, path: Path, segment: int = 1 << 20, closed: bool = True) -> Path:
-        """A trace file as the recorder would have written it, `segment` events at a time."""
+        """Write a trace file as the recorder would have written it, `segment` events at a time."""
         database = sqlite3.connect(path)
         create_tables(database)
         records, blobs = self.array(), bytes(self.blobs)
@@ -468,7 +468,7 @@ class TraceBuilder:
 
 
 def encode(values: Any, dtype: str) -> bytes:
-    """The bytes of these values."""
+    """Return the bytes of these values."""
     array = np.asarray(list(values) if isinstance(values, range) else values)
     if dtype == "bfloat16":
         return (array.astype("<f4").view("<u4") >> 16).astype("<u2").tobytes()
@@ -488,7 +488,7 @@ def create_tables(database: sqlite3.Connection) -> None:
 
 
 def unpacked(events: bytes, first: int, count: int, time: int) -> np.ndarray:
-    """The records of a segment."""
+    """Return the records of a segment."""
     data = np.frombuffer(zlib.decompress(events), np.uint8)
     records = np.empty(count, RECORD)
     for name, column in columns_of_packed(data, first, count, time).items():

@@ -29,7 +29,7 @@ class Case:
 
 
 def read_cases(path: Path) -> list[Case]:
-    """All cases of one file, in order. Raises ValueError where a case has no `=>` or no graph."""
+    """Return all cases of one file, in order. Raises ValueError where a case has no `=>` or no graph."""
     cases = []
     lines = path.read_text().splitlines()
     starts = [i for i, line in enumerate(lines) if line.startswith("# ")]
@@ -57,7 +57,7 @@ def all_cases() -> list[Case]:
 
 
 def numbered_from_the_top(text: str) -> str:
-    """The text with the numbers of Values in the order in which they are declared, inputs in one line."""
+    """Return the text with the numbers of Values in the order in which they are declared, inputs in one line."""
     numbers: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:

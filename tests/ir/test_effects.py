@@ -28,7 +28,7 @@ GRAPH_WORDS = {"ScalarType": "int", "ScalarType?": "int?", "MemoryFormat?": "int
 
 
 def graph_of(name: str) -> str:
-    """A graph that calls the operator with its inputs and does not use what it gives."""
+    """Return a graph that calls the operator with its inputs and does not use what it gives."""
     schema = ops.schema(name)
     inputs = [GRAPH_WORDS.get(a.type_text, a.type_text) for a in schema.arguments]
     outputs = [result.type_text for result in schema.returns]

@@ -44,7 +44,7 @@ class Graph:
 
 
 def _numbers(part: Any, names: set[str]) -> Iterator[int]:
-    """The numbers of the values of a snapshot that have these names."""
+    """Yield the numbers of the values of a snapshot that have these names."""
     if isinstance(part, list):
         for each in part:
             yield from _numbers(each, names)

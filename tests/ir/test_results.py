@@ -31,7 +31,7 @@ NUMBERS = [-0.0, 0.0, math.inf, -math.inf, math.nan, 1.5, -2.25, 3.0, 0.125, -7.
 
 
 def tensor(dtype: str, facts: str) -> engine.Tensor:
-    """A tensor with the sizes and strides of a type; 4 x 4 if it has none."""
+    """Return a tensor with the sizes and strides of a type; 4 x 4 if it has none."""
     strides = re.search(r"strides=\[([^\]]*)\]", facts)
     sizes = [part.strip() for part in facts.split("strides=")[0].split(",")]
     shape = [4 if size == "*" else int(size) for size in sizes if re.fullmatch(r"\*|\d+", size)]
@@ -49,7 +49,7 @@ def tensor(dtype: str, facts: str) -> engine.Tensor:
 
 
 def value(kind: str, flag: bool) -> Any:
-    """A value of a type as graphs write it; LookupError if there is no such value."""
+    """Return a value of a type as graphs write it; LookupError if there is no such value."""
     if kind.endswith("?"):
         return value(kind[:-1], flag) if flag else None
     if kind.endswith("[]"):
@@ -76,7 +76,7 @@ def parts(value: Any) -> list[Any]:
 
 
 def comparable(value: Any) -> Any:
-    """A value so that equal ones compare equal: -0.0 is not 0.0, nan is nan."""
+    """Return a value so that equal ones compare equal: -0.0 is not 0.0, nan is nan."""
     if isinstance(value, engine.Tensor):
         return (str(value.dtype), tuple(value.shape), str(value.reshape(-1).tolist()))
     return (type(value).__name__, str(value))

@@ -135,7 +135,7 @@ class Call:
 
 
 def called(device: str) -> list[FunctionSchema]:
-    """The operators that are called: on another device those that have no kernel there."""
+    """Return the operators that are called: on another device those that have no kernel there."""
     schemas = list(engine.ops.schemas().values())
     if device == "cpu":
         return schemas
@@ -194,14 +194,14 @@ def main() -> None:
 
 
 def by_name(way: Callable[..., Any], schema: FunctionSchema, values: list[Any]) -> Any:
-    """The boxed call: keyword-only arguments by name."""
+    """Return the boxed call: keyword-only arguments by name."""
     pairs = list(zip(schema.arguments, values, strict=True))
     options = {item.name: value for item, value in pairs if item.keyword_only}
     return way(*(value for element, value in pairs if not element.keyword_only), **options)
 
 
 def described(value: Any) -> str:
-    """A value in a line; of a tensor its description, as its elements may be what goes wrong."""
+    """Return a value in a line; of a tensor its description, as its elements may be what goes wrong."""
     if isinstance(value, engine.Tensor):
         return f"    {value.dtype} {tuple(value.shape)} {value.stride()} {value.device}"
     if isinstance(value, list):

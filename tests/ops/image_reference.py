@@ -17,7 +17,7 @@ def listed(value: Any, dims: int) -> list[int]:
 
 
 def patches(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, fill: float) -> Any:
-    """Every window: the dimensions of the kernel are added after those of the image."""
+    """Return every window: the dimensions of the kernel are added after those of the image."""
     dims = len(kernel)
     lead = x.ndim - dims
     around = [(0, 0)] * lead + [(p, p) for p in padding]
@@ -55,7 +55,7 @@ def conv(x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, dilat
 
 def conv_transpose(x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0,
                    output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Any:  # fmt: skip
-    """Every input element adds the kernel, scaled, to the output."""
+    """Add the kernel, scaled by each input element, to the output."""
     dims = w.ndim - 2
     s, p, o, d = (listed(v, dims) for v in (stride, padding, output_padding, dilation))
     full = [

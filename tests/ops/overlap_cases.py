@@ -88,7 +88,7 @@ def _by_name() -> dict[str, list[Row]]:
 
 
 def written_operators(form: str) -> list[str]:
-    """The names of the operators that have that form, `out` or `inplace`; factories read no tensor."""
+    """Return the names of the operators that have that form, `out` or `inplace`; factories read no tensor."""
     names = set()
     for schema in engine.ops.schemas().values():
         written = [a for a in schema.arguments if a.is_write]
@@ -114,7 +114,7 @@ def _samples(row: Row) -> Iterator[Sample]:
 
 
 def cases(form: str) -> Iterator[Case]:
-    """Every layout relative to every tensor argument, of a few samples of every operator with that form."""
+    """Yield every layout relative to every tensor argument, of a few samples of every operator with that form."""
     known = _by_name()
     for name in sorted(set(written_operators(form)) - set(READ_STORAGES)):
         for row in known.get(name.removesuffix("_") if form == "inplace" else name, [])[:1]:
@@ -147,7 +147,7 @@ class Outcome:
 
 
 def run_out(case: Case, module: Any, resized: bool = True) -> Outcome | None:
-    """The call with `out=`; None where the layout does not apply or the module has no such call."""
+    """Return the call with `out=`; None where the layout does not apply or the module has no such call."""
     args = [convert(a, lambda array: tensor(module, array)) for a in case.sample.args]
     try:
         results = case.row.call(module, *_copied(args), **case.sample.kwargs)
@@ -175,7 +175,7 @@ def run_out(case: Case, module: Any, resized: bool = True) -> Outcome | None:
 
 
 def run_inplace(case: Case, module: Any) -> Outcome | None:
-    """The method that writes its first argument, over memory that argument `position` shares."""
+    """Return the method that writes its first argument, over memory that argument `position` shares."""
     args = [convert(a, lambda array: tensor(module, array)) for a in case.sample.args]
     x, shape = args[case.position], tuple(getattr(args[0], "shape", ()))
     if (

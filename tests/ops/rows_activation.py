@@ -12,7 +12,7 @@ from table import FLOATS, NUMBERS, Bad, Row, Sample, array
 
 
 def with_options(*options: dict[str, Any]) -> Callable[[str], Iterator[Sample]]:
-    """The plain call on every shape, then one call with each set of options."""
+    """Yield the plain call on every shape, then one call with each set of options."""
 
     def samples(dtype: str) -> Iterator[Sample]:
         yield from unary()(dtype)

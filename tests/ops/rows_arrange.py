@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from rows_views import pieces
 from table import Bad, Row, Sample, array
 
 
@@ -37,13 +38,9 @@ def _cat(parts: list[np.ndarray], dim: int) -> np.ndarray:
     return np.concatenate([p for p in parts if p.shape != (0,)] or parts, dim)
 
 
-def _unfold(x: np.ndarray, dim: int, size: int, step: int) -> np.ndarray:
-    windows = np.lib.stride_tricks.sliding_window_view(x, size, dim)
-    return windows[(slice(None),) * dim + (slice(None, None, step),)]
-
-
-def _pieces(x: np.ndarray, size: int, dim: int) -> tuple[np.ndarray, ...]:
-    return tuple(np.split(x, range(size, x.shape[dim], size), dim))
+def windows(x: np.ndarray, dim: int, size: int, step: int) -> np.ndarray:
+    result = np.lib.stride_tricks.sliding_window_view(x, size, dim)
+    return result[(slice(None),) * dim + (slice(None, None, step),)]
 
 
 def _masked_fill(x: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
@@ -125,9 +122,9 @@ ROWS = [
     Row("select", lambda x, d, i: np.take(x, i, d), unary(((3, 4), (0, 1)), ((3, 4), (1, -1))), view=True, bad=(SELECT,)),
     Row("narrow", lambda x, d, s, n: np.take(x, range(s, s + n), d), unary(((5, 2), (0, 1, 3)), ((5, 2), (1, 0, 1))), view=True),
     Row("diagonal", np.diagonal, unary(((3, 4), ()), ((3, 4), (1,)), ((3, 4), (-1,)), ((2, 3, 4), (0, 1, 2))), view=True),
-    Row("unfold", _unfold, unary(((7,), (0, 3, 2)), ((3, 6), (1, 2, 2))), method=True, view=True),
+    Row("unfold", windows, unary(((7,), (0, 3, 2)), ((3, 6), (1, 2, 2))), method=True, view=True),
     Row("movedim", np.moveaxis, unary(((2, 3, 4), (0, 2)), ((2, 3, 4), ((0, 1), (1, 2)))), view=True),
     Row("flatten", lambda x: x.reshape(-1), unary(((2, 3), ()), ((), ()), ((0, 2), ()))),
-    Row("split", _pieces, unary(((5, 2), (2, 0)), ((5, 2), (1, 1)))),
+    Row("split", pieces, unary(((5, 2), (2, 0)), ((5, 2), (1, 1)))),
     Row("unbind", lambda x, d: tuple(np.moveaxis(x, d, 0)), unary(((3, 2), (0,)), ((3, 2), (1,)))),
 ]  # fmt: skip

@@ -115,7 +115,7 @@ def table(g: np.ndarray, index: np.ndarray, n: int, padding: int, scaled: bool) 
 def convolved(
     x: np.ndarray, w: np.ndarray, b: np.ndarray, stride: int, pad: int, dilation: int, groups: int
 ) -> Any:
-    """A convolution over one dimension: (N, C, L) and (K, C / groups, W)."""
+    """Return a convolution over one dimension: (N, C, L) and (K, C / groups, W)."""
     x = np.pad(x, ((0, 0), (0, 0), (pad, pad)))
     kernels, each, width = w.shape
     length = (x.shape[2] - dilation * (width - 1) - 1) // stride + 1
@@ -130,7 +130,7 @@ def convolved(
 def transposed(
     x: np.ndarray, w: np.ndarray, b: np.ndarray, stride: int, pad: int, dilation: int, groups: int
 ) -> Any:
-    """The adjoint of `convolved` in its input, with weights (C, K / groups, W)."""
+    """Return the adjoint of `convolved` in its input, with weights (C, K / groups, W)."""
     width = w.shape[2]
     length = (x.shape[2] - 1) * stride - 2 * pad + dilation * (width - 1) + 1
     sizes = (x.shape[0], w.shape[1] * groups, length)

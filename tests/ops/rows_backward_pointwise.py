@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from rows_activation import sigmoid
 from table import Bad, Row, Sample, array
 
 WIDE = ("float32", "float64")
 SHAPES = ((), (5,), (3, 4), (2, 3, 5), (0, 3), (1, 700))
-
-
-def sigmoid(x: np.ndarray) -> Any:
-    return 1 / (1 + np.exp(-x))
 
 
 def mish(g: np.ndarray, x: np.ndarray) -> Any:
@@ -42,7 +39,7 @@ def silu(g: np.ndarray, x: np.ndarray) -> Any:
 def pointwise(
     name: str, reference: Callable[..., Any], *numbers: tuple[float, ...], unit: bool = False
 ) -> Row:
-    """A row for ``name(grad_output, self, *numbers)``; `unit`: what is saved is an output in [-1, 1]."""
+    """Yield a row for ``name(grad_output, self, *numbers)``; `unit`: what is saved is an output in [-1, 1]."""
 
     def samples(dtype: str) -> Iterator[Sample]:
         for shape in SHAPES:
@@ -76,7 +73,7 @@ def adjoint(
 
 
 def of_view(name: str, view: Callable[..., Any], *calls: tuple[Any, ...]) -> Row:
-    """A row for ``name(grad_output, input_sizes, *call)``, the gradient of ``view(input, *call)``."""
+    """Yield a row for ``name(grad_output, input_sizes, *call)``, the gradient of ``view(input, *call)``."""
 
     def samples(dtype: str) -> Iterator[Sample]:
         for sizes, *call in calls:

@@ -78,11 +78,11 @@ def masked(dtype: str) -> Iterator[Sample]:
     yield Sample((array(dtype, 3, 4, seed=1), array("bool", 4, seed=2), 2 - 3j))
 
 
-def as_halves(z: np.ndarray) -> np.ndarray:
+def to_pairs(z: np.ndarray) -> np.ndarray:
     return np.stack([z.real, z.imag], axis=-1)
 
 
-def together(x: np.ndarray) -> np.ndarray:
+def from_pairs(x: np.ndarray) -> np.ndarray:
     return x[..., 0] + 1j * x[..., 1]
 
 
@@ -211,7 +211,7 @@ ROWS = [
     ),
     Row(
         "view_as_real",
-        as_halves,
+        to_pairs,
         one_tensor(*FILLED),
         COMPLEX,
         result="real",
@@ -268,7 +268,7 @@ ROWS += [
     ),
     Pairs(
         "view_as_complex",
-        together,
+        from_pairs,
         pairs_of_reals,
         CHOSEN,
         view=True,

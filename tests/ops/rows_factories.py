@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from rows_views import calls, like
+from rows_arrange import windows
+from rows_complex import from_pairs, to_pairs
+from rows_views import calls, chunks, like, of_sizes, pieces
 from table import ALL, COMPLEX, FLOATS, INTS, Bad, Row, Sample, array
 
 OUTSIDE = Bad(lambda m: m.unsqueeze_copy(m.ones(2), 4), IndexError, "out of range")
@@ -23,27 +25,10 @@ TWICE = Bad(lambda m: m.empty_permuted((2, 3), (0, 0)), RuntimeError, "Duplicate
 CHUNKS = Bad(lambda m: m.ones(3).unsafe_chunk(0), RuntimeError, "chunk")
 
 
-def _windows(x: np.ndarray, dim: int, size: int, step: int) -> np.ndarray:
-    result = np.lib.stride_tricks.sliding_window_view(x, size, dim)
-    return result[(slice(None),) * dim + (slice(None, None, step),)]
-
-
 def _diagonal_filled(x: np.ndarray, value: float, wrap: bool = False) -> np.ndarray:
     out = x.copy()
     np.fill_diagonal(out, value, wrap)
     return out
-
-
-def _pieces(x: np.ndarray, size: int, dim: int = 0) -> list[np.ndarray]:
-    return np.split(x, range(size, x.shape[dim], size), dim)
-
-
-def _chunks(x: np.ndarray, count: int, dim: int = 0) -> list[np.ndarray]:
-    return _pieces(x, -(-x.shape[dim] // count), dim)
-
-
-def _sized(x: np.ndarray, sizes: list[int], dim: int = 0) -> list[np.ndarray]:
-    return np.split(x, np.cumsum(sizes)[:-1], dim)
 
 
 def _slices(x: np.ndarray, dim: int = 0) -> list[np.ndarray]:
@@ -55,16 +40,8 @@ def _summed(x: np.ndarray, *size: int) -> np.ndarray:
     return out.sum(tuple(d for d, n in enumerate(size) if n == 1), keepdims=True).reshape(size)
 
 
-def _pairs(x: np.ndarray) -> np.ndarray:
-    return np.stack([x.real, x.imag], -1)
-
-
-def _joined(x: np.ndarray) -> np.ndarray:
-    return x[..., 0] + 1j * x[..., 1]
-
-
 def window(shape: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A reference from NumPy's windows, which are the ones that are not periodic."""
+    """Return a reference from NumPy's windows, which are the ones that are not periodic."""
 
     def reference(n: int, periodic: bool = True, *more: float, dtype: Any = None) -> np.ndarray:
         return shape(n + 1, *more)[:n] if periodic and n > 1 else shape(n, *more)
@@ -130,16 +107,16 @@ COPIES = [
     Row("select_copy", lambda x, dim, i: np.take(x, i, dim), calls((0, 1), (2, -1)), ALL, out=True),
     Row("slice_copy", lambda x, dim, a, b, step=1: x[(slice(None),) * dim + (slice(a, b, step),)],
         calls((0, 1, 2), (2, 0, 4, 3)), ALL, out=True),
-    Row("unfold_copy", _windows, calls((2, 2, 1), (2, 3, 2)), ALL, out=True),
-    Row("view_as_real_copy", _pairs, calls(()), COMPLEX, "real", out=True),
-    Row("view_as_complex_copy", _joined, calls((), shape=(3, 2)), ("float32", "float64"),
+    Row("unfold_copy", windows, calls((2, 2, 1), (2, 3, 2)), ALL, out=True),
+    Row("view_as_real_copy", to_pairs, calls(()), COMPLEX, "real", out=True),
+    Row("view_as_complex_copy", from_pairs, calls((), shape=(3, 2)), ("float32", "float64"),
         "to complex", out=True),
     Row("unbind_copy", _slices, calls((), (2,)), ALL),
-    Row("split_copy", _pieces, calls((1,), (3, 2)), ALL),
-    Row("split_with_sizes_copy", _sized, calls(([1, 1],), ([1, 0, 3], 2)), ALL),
-    Row("unsafe_split", _pieces, calls((1,), (3, 2)), ALL),
-    Row("unsafe_split_with_sizes", _sized, calls(([1, 1],), ([1, 0, 3], 2)), ALL),
-    Row("unsafe_chunk", _chunks, calls((2,), (3, 2)), ALL, bad=(CHUNKS,)),
+    Row("split_copy", pieces, calls((1,), (3, 2)), ALL),
+    Row("split_with_sizes_copy", of_sizes, calls(([1, 1],), ([1, 0, 3], 2)), ALL),
+    Row("unsafe_split", pieces, calls((1,), (3, 2)), ALL),
+    Row("unsafe_split_with_sizes", of_sizes, calls(([1, 1],), ([1, 0, 3], 2)), ALL),
+    Row("unsafe_chunk", chunks, calls((2,), (3, 2)), ALL, bad=(CHUNKS,)),
 ]  # fmt: skip
 ROWS = [
     *COPIES,

@@ -160,7 +160,7 @@ def windowed(
     align_to_window: bool = False,
     return_complex: bool = True,
 ) -> np.ndarray:
-    """The short-time transform, window by window."""
+    """Return the short-time transform, window by window."""
     hop, length = hop or n_fft // 4, length or n_fft
     full = np.zeros(n_fft)
     before = (n_fft - length) // 2

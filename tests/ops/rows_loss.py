@@ -24,7 +24,7 @@ def reduced(losses: np.ndarray, reduction: str = "mean") -> np.ndarray:
 
 
 def of_elements(loss: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """The reference of a loss that is computed element by element and then reduced."""
+    """Return the reference of a loss that is computed element by element and then reduced."""
 
     def reference(x: np.ndarray, y: np.ndarray, *more: Any, **options: Any) -> np.ndarray:
         reduction = options.pop("reduction", "mean")

@@ -26,7 +26,7 @@ def matrices(dtype: str) -> Iterator[Sample]:
 
 
 def exponential(a: np.ndarray) -> np.ndarray:
-    """The series of a small part, multiplied with itself."""
+    """Return the series of a small part, multiplied with itself."""
     result = term = np.eye(a.shape[-1]) + np.zeros_like(a)
     for k in range(1, 30):
         term = term @ a / 64 / k

@@ -53,12 +53,12 @@ def binary(
 
 
 def no_number(samples: Callable[[str], Iterator[Sample]]) -> Callable[[str], Iterator[Sample]]:
-    """The same without the number on the right, for operators that take tensors only."""
+    """Return the same without the number on the right, for operators that take tensors only."""
     return lambda dtype: (s for s in samples(dtype) if s.name != "number")
 
 
 def each(f: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
-    """A scalar function of the math module over an array."""
+    """Return a scalar function of the math module over an array."""
     return lambda x: np.vectorize(f, otypes=[np.float64])(np.asarray(x, np.float64)).reshape(
         np.shape(x)
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from rows_activation import sigmoid
 from table import Array, Bad, Row, Sample, array
 
 WIDE = ("float32", "float64")
@@ -13,12 +14,8 @@ INPUT, HIDDEN, BATCH = 3, 2, 4
 GATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
 
 
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
 def step(kind: str, x: Any, state: Any, w_ih: Any, w_hh: Any, b_ih: Any = 0, b_hh: Any = 0) -> Any:
-    """The next (h,) or (h, c)."""
+    """Return the next (h,) or (h, c)."""
     a, b = x @ w_ih.T + b_ih, state[0] @ w_hh.T + b_hh
     if kind == "rnn_tanh":
         return (np.tanh(a + b),)

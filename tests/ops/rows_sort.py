@@ -59,7 +59,7 @@ def _orders(dtype: str) -> Iterator[Sample]:
 
 
 def _wide(dtype: str) -> Iterator[Sample]:
-    """All digits of the keys, and both signs."""
+    """Yield all digits of the keys, and both signs."""
     if dtype in FLOATS:
         return
     limits = np.iinfo(numpy_dtype(dtype))

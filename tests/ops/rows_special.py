@@ -124,7 +124,7 @@ def lower_gamma(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def hurwitz(s: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The first 2000 terms, and the integral that stands for the rest."""
+    """Return the first 2000 terms, and the integral that stands for the rest."""
     k = np.arange(2000).reshape(-1, *[1] * max(np.ndim(s), np.ndim(q)))
     end = 2000 + q
     remainder = end ** (1 - s) / (s - 1) + end**-s / 2 + s * end ** (-s - 1) / 12

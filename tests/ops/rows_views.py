@@ -13,7 +13,7 @@ from table import ALL, Bad, Row, Sample, array
 def calls(
     *cases: tuple[Any, ...], shape: tuple[int, ...] = (2, 3, 4)
 ) -> Callable[[str], Iterator[Sample]]:
-    """The operator on a tensor of one shape, once for every tuple of further arguments."""
+    """Yield the operator on a tensor of one shape, once for every tuple of further arguments."""
 
     def samples(dtype: str) -> Iterator[Sample]:
         for more in cases:
@@ -37,12 +37,15 @@ def several(*shapes: tuple[int, ...]) -> Callable[[str], Iterator[Sample]]:
     return samples
 
 
-def _chunk(x: np.ndarray, count: int, dim: int = 0) -> list[np.ndarray]:
-    size = -(-x.shape[dim] // count)
+def pieces(x: np.ndarray, size: int, dim: int = 0) -> list[np.ndarray]:
     return np.split(x, range(size, x.shape[dim], size), dim)
 
 
-def _sized(x: np.ndarray, sizes: list[int], dim: int = 0) -> list[np.ndarray]:
+def chunks(x: np.ndarray, count: int, dim: int = 0) -> list[np.ndarray]:
+    return pieces(x, -(-x.shape[dim] // count), dim)
+
+
+def of_sizes(x: np.ndarray, sizes: list[int], dim: int = 0) -> list[np.ndarray]:
     return np.split(x, np.cumsum(sizes)[:-1], dim)
 
 
@@ -75,8 +78,8 @@ ROWS = [
     Row("moveaxis", np.moveaxis, calls((0, 2), ((0, 1), (-1, 0))), ALL, view=True),
     Row("unflatten", _unflatten, calls((2, (2, 2)), (-1, (4, 1))), ALL, view=True, bad=(UNEVEN,)),
     Row("ravel", np.ravel, calls(()), ALL),
-    Row("chunk", _chunk, calls((2,), (2, 1), (3, -1), (5, 2)), ALL, bad=(PIECES,)),
-    Row("split_with_sizes", _sized, calls(([1, 1],), ([1, 0, 3], -1)), ALL, bad=(SIZES,)),
+    Row("chunk", chunks, calls((2,), (2, 1), (3, -1), (5, 2)), ALL, bad=(PIECES,)),
+    Row("split_with_sizes", of_sizes, calls(([1, 1],), ([1, 0, 3], -1)), ALL, bad=(SIZES,)),
     Row("expand_as", lambda x, y: np.broadcast_to(x, y.shape), like(*WIDE), ALL, method=True),
     Row("view_as", lambda x, y: x.reshape(y.shape), like(*FLAT), ALL, method=True, torch=False),
     Row("cartesian_prod", lambda *x: np.array(list(product(*x)), x[0].dtype), several((2,), (3,), (2,)), ALL),

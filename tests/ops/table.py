@@ -127,6 +127,6 @@ def array(
 
 
 def rows() -> list[Row]:
-    """Every row of every rows_*.py in this folder."""
+    """Return every row of every rows_*.py in this folder."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("rows_*.py"))
     return [row for name in names for row in importlib.import_module(name).ROWS]

@@ -28,7 +28,7 @@ def forward(x: engine.Tensor, **options: object) -> tuple[engine.Tensor, engine.
 
 
 def by_hand(x: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
-    """The same weights as `forward` draws, head by head."""
+    """Return the same weights as `forward` draws, head by head."""
     engine.manual_seed(3)
     packed, out = values(engine.randn(3 * WIDTH, WIDTH)), values(engine.randn(WIDTH, WIDTH))
     bias = values(engine.randn(3 * WIDTH))

@@ -12,7 +12,7 @@ BINARY = ("add", "sub", "mul", "div", "maximum", "minimum", "fmax", "copysign", 
 
 
 def every_value(dtype: engine.dtype) -> engine.Tensor:
-    """All 65,536 bit patterns."""
+    """Return all 65,536 bit patterns."""
     return engine.arange(-(1 << 15), 1 << 15, dtype=engine.int16).view(dtype)
 
 

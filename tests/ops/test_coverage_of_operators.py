@@ -75,14 +75,14 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
 
 @cache
 def tried() -> frozenset[str]:
-    """The operators that rows and ELSEWHERE name, as the dispatcher calls them."""
+    """Return the operators that rows and ELSEWHERE name, as the dispatcher calls them."""
     names = {row.name.removeprefix("nn.functional.").replace(".", "_") for row in rows()}
     names |= {row.name.rpartition(".")[2] for row in rows()}
     return frozenset(names.union(UNDER, *ELSEWHERE.values()))
 
 
 def forms(name: str) -> Iterable[str]:
-    """The operator itself, and the one that it is the in-place form of."""
+    """Yield the operator itself, and the one that it is the in-place form of."""
     yield name
     if name.endswith("_") and not name.endswith("__"):
         yield name[:-1]

@@ -89,7 +89,7 @@ PLACES: list[Callable[[np.ndarray], np.ndarray]] = [
 def inputs_of(
     row: Row, sample: Sample, dtype: str, move: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[list[Any], list[Any]]:
-    """The arguments with arrays of `dtype` made leaves, and the leaves."""
+    """Return the arguments with arrays of `dtype` made leaves, and the leaves."""
     rng = np.random.default_rng(zlib.crc32(sample.name.encode()))
     leaves: list[Any] = []
 
@@ -108,7 +108,7 @@ def inputs_of(
 
 
 def called(row: Row, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
-    """The operator's results; matrices that it reads half of are made whole first."""
+    """Return the operator's results; matrices that it reads half of are made whole first."""
     args = list(args)
     if row.name in SYMMETRIC:
         args[0] = (args[0] + args[0].mH) / 2
@@ -134,7 +134,7 @@ def small_samples(row: Row, dtype: str) -> Iterator[Sample]:
 
 
 def replaced(args: Any, leaves: list[Any], values: tuple[Any, ...]) -> Any:
-    """The arguments with other tensors in the leaves' places."""
+    """Return the arguments with other tensors in the leaves' places."""
     for leaf, value in zip(leaves, values, strict=True):
         if args is leaf:
             return value
@@ -142,7 +142,7 @@ def replaced(args: Any, leaves: list[Any], values: tuple[Any, ...]) -> Any:
 
 
 def case(row: Row, sample: Sample, dtype: str) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
-    """The operator as a function of its differentiable inputs; None if no result depends on them."""
+    """Return the operator as a function of its differentiable inputs; None if no result depends on them."""
     for item in PLACES if dtype not in COMPLEX else PLACES[:1]:
         args, leaves = inputs_of(row, sample, dtype, item)
         try:

@@ -9,7 +9,7 @@ import pytest
 
 import engine
 
-WORDS = ["sum", "mean", "max", "min", "prod"]
+REDUCTIONS = ["sum", "mean", "max", "min", "prod"]
 REDUCE = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod}
 LENGTHS = [2, 0, 3, 1]
 
@@ -18,57 +18,57 @@ def data(dtype: Any = engine.float64) -> engine.Tensor:
     return (engine.arange(12) % 5 - 1.5).view(6, 2).to(dtype)
 
 
-def expected(word: str, initial: float | None) -> np.ndarray:
-    values, rows, at = data().numpy(), [], 0
+def expected(reduce: str, initial: float | None) -> np.ndarray:
+    values, rows, start_row = data().numpy(), [], 0
     for length in LENGTHS:
-        piece, at = values[at : at + length], at + length
-        start = {"max": -np.inf, "min": np.inf, "prod": 1.0}.get(word, 0.0)
+        piece, start_row = values[start_row : start_row + length], start_row + length
+        start = {"max": -np.inf, "min": np.inf, "prod": 1.0}.get(reduce, 0.0)
         first = np.full((1, 2), start if initial is None else initial)
-        all_of_it = np.concatenate([first, piece])
-        if word == "mean":
+        operands = np.concatenate([first, piece])
+        if reduce == "mean":
             empty = np.nan if initial is None else initial
-            rows.append(all_of_it.sum(0) / length if length else np.full(2, empty))
+            rows.append(operands.sum(0) / length if length else np.full(2, empty))
         else:
-            rows.append(REDUCE[word](all_of_it, axis=0))
+            rows.append(REDUCE[reduce](operands, axis=0))
     return np.stack(rows)
 
 
 @pytest.mark.parametrize("initial", [None, 2.0])
-@pytest.mark.parametrize("word", WORDS)
-def test_values(word: str, initial: float | None) -> None:
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+def test_values(reduce: str, initial: float | None) -> None:
     lengths = engine.tensor(LENGTHS)
     offsets = engine.tensor([0, *np.cumsum(LENGTHS).tolist()])
-    want = expected(word, initial)
+    expected_values = expected(reduce, initial)
     for output in ({"lengths": lengths}, {"offsets": offsets}, {"lengths": lengths.int()}):
-        actual = engine.segment_reduce(data(), word, **output, initial=initial)
-        assert np.allclose(actual.numpy(), want, equal_nan=True)
+        actual = engine.segment_reduce(data(), reduce, **output, initial=initial)
+        assert np.allclose(actual.numpy(), expected_values, equal_nan=True)
     rows = lengths.expand(2, 4)
-    turned = engine.segment_reduce(data().t(), word, lengths=rows, axis=1, initial=initial)
-    assert np.allclose(turned.t().numpy(), want, equal_nan=True)
-    half = engine.segment_reduce(data(engine.float16), word, lengths=lengths, initial=initial)
+    transposed = engine.segment_reduce(data().t(), reduce, lengths=rows, axis=1, initial=initial)
+    assert np.allclose(transposed.t().numpy(), expected_values, equal_nan=True)
+    half = engine.segment_reduce(data(engine.float16), reduce, lengths=lengths, initial=initial)
     assert half.dtype == engine.float16
-    assert np.allclose(half.numpy(), want, rtol=2e-3, equal_nan=True)
+    assert np.allclose(half.numpy(), expected_values, rtol=2e-3, equal_nan=True)
 
 
 @pytest.mark.parametrize("initial", [None, 1.5])
-@pytest.mark.parametrize("word", WORDS)
-def test_gradient(word: str, initial: float | None) -> None:
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+def test_gradient(reduce: str, initial: float | None) -> None:
     x = (data() + engine.arange(12).view(6, 2) * 0.01).requires_grad_()  # no ties
     lengths = engine.tensor([2, 3, 1])
     assert engine.autograd.gradcheck(
-        lambda t: engine.segment_reduce(t, word, lengths=lengths, initial=initial), x
+        lambda t: engine.segment_reduce(t, reduce, lengths=lengths, initial=initial), x
     )
 
 
 def test_ties_share_and_zeros_have_the_product_of_the_others() -> None:
     x = engine.tensor([2.0, 0.0, 3.0, 5.0, 5.0, 1.0], requires_grad=True)
     lengths = engine.tensor([3, 3])
-    for word, grad in (("max", [0, 0, 1, 0.5, 0.5, 0]), ("prod", [0, 6, 0, 5, 5, 25])):
-        (actual,) = engine.autograd.grad(engine.segment_reduce(x, word, lengths=lengths).sum(), x)
+    for reduce, grad in (("max", [0, 0, 1, 0.5, 0.5, 0]), ("prod", [0, 6, 0, 5, 5, 25])):
+        (actual,) = engine.autograd.grad(engine.segment_reduce(x, reduce, lengths=lengths).sum(), x)
         assert actual.tolist() == grad
 
 
-def test_what_lies_behind_the_last_piece_has_no_gradient() -> None:
+def test_rows_after_the_last_segment_have_no_gradient() -> None:
     x = engine.ones(5, requires_grad=True)
     out = engine.segment_reduce(x, "sum", lengths=engine.tensor([2, 1]), unsafe=True)
     (actual,) = engine.autograd.grad(out.sum(), x)
@@ -91,7 +91,7 @@ def test_what_lies_behind_the_last_piece_has_no_gradient() -> None:
         ({"indices": engine.tensor([1]), "lengths": engine.tensor([6])}, "not supported"),
     ],
 )
-def test_what_does_not_fit(options: dict[str, Any], pattern: str) -> None:
+def test_arguments_that_do_not_fit(options: dict[str, Any], pattern: str) -> None:
     with pytest.raises(RuntimeError, match=pattern):
         engine.segment_reduce(data(), "sum", **options)
     with pytest.raises(RuntimeError, match="got median"):
@@ -100,13 +100,13 @@ def test_what_does_not_fit(options: dict[str, Any], pattern: str) -> None:
         engine.segment_reduce(data().long(), "sum", lengths=engine.tensor([6]))
 
 
-@pytest.mark.parametrize("word", WORDS)
-def test_as_torch(word: str) -> None:
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+def test_as_torch(reduce: str) -> None:
     torch = pytest.importorskip("torch")
 
     def value_and_gradient(module: Any) -> list[Any]:
         x = module.tensor([2.0, 0, 0, 5, 5, 1, 7], dtype=module.float64, requires_grad=True)
-        out = module.segment_reduce(x, word, lengths=module.tensor([3, 0, 4]), initial=5.0)
+        out = module.segment_reduce(x, reduce, lengths=module.tensor([3, 0, 4]), initial=5.0)
         return [out.tolist(), module.autograd.grad(out.sum(), x)[0].tolist()]
 
     for ours, other in zip(value_and_gradient(engine), value_and_gradient(torch), strict=True):

@@ -22,7 +22,7 @@ DTYPES = ("float32", "float64")
 def matrix(
     rows: int, columns: int, turned: bool, dtype: str, seed: int
 ) -> tuple[engine.Tensor, np.ndarray]:
-    """A matrix, stored by columns where `turned`, and the same as an array of float64."""
+    """Return a matrix, stored by columns where `turned`, and the same as an array of float64."""
     array = np.random.default_rng(seed).standard_normal((rows, columns)).astype(dtype)
     tensor = engine.tensor(np.ascontiguousarray(array.T)).t() if turned else engine.tensor(array)
     return tensor, array.astype("float64")

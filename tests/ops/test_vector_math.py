@@ -64,7 +64,7 @@ def exact(name: str, x: np.ndarray) -> np.ndarray:
 
 
 def worst(name: str) -> tuple[float, float]:
-    """The largest error in ulp, and where it is. Results too small for a normal float are left out:
+    """Return the largest error in ulp, and where it is. Results too small for a normal float are left out:
     sigmoid takes 1 / (1 + exp(-x)) as PyTorch does, and that is 0 there."""
     import engine
 

@@ -17,7 +17,7 @@ def tensor(module: Any, a: Array) -> Any:
 
 
 def spread(module: Any, a: Array) -> Any:
-    """The same values in a layout with gaps and dimensions in reverse order."""
+    """Return the same values in a layout with gaps and dimensions in reverse order."""
     if a.values.ndim == 0:
         return tensor(module, a)
     wide = np.repeat(a.values.T, 2, axis=0)
@@ -53,7 +53,7 @@ def name_of(dtype: Any) -> str:
 
 
 def values(t: Any) -> np.ndarray:
-    """The elements; bfloat16, which NumPy lacks, as float32."""
+    """Return the elements; bfloat16, which NumPy lacks, as float32."""
     saved = t.float() if name_of(t.dtype) == "bfloat16" else t
     return np.array(saved.tolist(), dtype=numpy_dtype(name_of(saved.dtype))).reshape(tuple(t.shape))
 

@@ -53,6 +53,14 @@ def the_pilot_waits_until_keys_are_done(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for traces, settings and state of this test only; nothing moves on the screen."""
+    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    return tmp_path / "home"
+
+
+@pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """`golden(name, text)` compares `text` with golden/name.txt."""
 

@@ -27,7 +27,7 @@ ADD = "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
 
 
 def program() -> TraceBuilder:
-    """The events of SOURCE, with the tensors x=1, y=2, z=3 on storage 1 and w=4 on storage 2."""
+    """Return the events of SOURCE, with the tensors x=1, y=2, z=3 on storage 1 and w=4 on storage 2."""
     b = TraceBuilder()
     b.file("/home/me/demo.py", SOURCE)
     b.frame("<module>")
@@ -68,5 +68,5 @@ def program() -> TraceBuilder:
 
 
 def saved(folder: Path) -> Path:
-    """The program as a trace file."""
+    """Return the program as a trace file."""
     return program().save(folder / "demo.uht")

@@ -16,12 +16,7 @@ from tui.screens.playground import PlaygroundScreen
 from tui.screens.viewer import Viewer
 from tui.widgets.canvas import Canvas
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    return tmp_path / "home"
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def viewer(pilot: Pilot) -> Viewer:
@@ -230,8 +225,8 @@ async def test_every_action_of_the_key_table_exists(tmp_path: Path) -> None:
 
 
 async def test_the_palette_offers_every_key_that_works_here(tmp_path: Path) -> None:
-    from tui.commands import reachable
     from tui.keys import EXPLORE
+    from tui.screens.base import reachable
 
     async with exploring(saved(tmp_path)) as pilot:
         assert {key for _, key in reachable(pilot.app.screen)} >= set(EXPLORE.rows)

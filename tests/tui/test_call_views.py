@@ -12,11 +12,7 @@ from tests.tui.test_app import viewer
 from tests.tui.waiting import exploring, screen_text, until_shown
 from tui.render import Target
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -17,10 +17,7 @@ from tui.widgets.markdown import prose
 MESSAGE = "mat1 and mat2 shapes cannot be multiplied (8x144 and 100x10)"
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.fixture

@@ -21,11 +21,7 @@ from tui.screens.text_modal import TextModal
 from tui.screens.viewer import Viewer
 from tui.views import key_groups
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def counting() -> History:

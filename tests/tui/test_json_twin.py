@@ -14,7 +14,7 @@ from tui.views import DrawContext, view
 
 
 def numbers_in(value: Any) -> set[int]:
-    """Every integer of a JSON value, the sizes of its lists, and the integers inside its strings."""
+    """Return every integer of a JSON value, the sizes of its lists, and the integers inside its strings."""
     if isinstance(value, dict):
         return set().union(*map(numbers_in, value.values()), set())
     if isinstance(value, list):

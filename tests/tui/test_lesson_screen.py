@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from textual.widgets import Input
@@ -15,12 +14,7 @@ from tui.lesson_session import LessonSession
 from tui.screens.base import is_open
 from tui.screens.lesson import LessonScreen
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    return tmp_path / "home"
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def step_of(session: LessonSession, kind: str) -> int:

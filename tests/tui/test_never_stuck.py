@@ -18,12 +18,7 @@ from tui.screens.lesson import LessonScreen
 from tui.screens.playground import PlaygroundScreen
 from tui.screens.viewer import Viewer
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    return tmp_path / "home"
+pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.mark.parametrize("pane", ["main", "side"])

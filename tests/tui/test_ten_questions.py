@@ -101,7 +101,7 @@ QUESTIONS = [
 
 
 def recorded(program: str) -> Path:
-    """The trace of a program."""
+    """Return the trace of a program."""
 
     def record(folder: Path) -> None:
         command = [sys.executable, "-P", "-m", "tui", "record", "--as", "torch"]

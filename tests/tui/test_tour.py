@@ -10,11 +10,7 @@ from tests.tui.program import saved
 from tests.tui.waiting import exploring, screen_text, until_shown
 from tui.tour import STOPS, Tour
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_it_waits_for_its_own_action() -> None:

@@ -10,11 +10,7 @@ from tests.tui.program import saved
 from tests.tui.waiting import exploring, until
 from tui.screens.viewer import Viewer
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,7 @@ from tui.screens.playground import PlaygroundScreen, Prompt
 TURNS = pytest.mark.parametrize("turns", [0, *sampled([1, 2, 5, 9, 14, 20, 30], 3)])
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    return tmp_path / "home"
+pytestmark = pytest.mark.usefixtures("home")
 
 
 async def typed(app: App[int], first: str, turns: int, *keys: str) -> None:

@@ -114,7 +114,7 @@ def payloads_of(kind: str) -> Iterator[str]:
 
 
 def navs(trace: Path) -> Iterator[Navigator]:
-    """The trace at twenty moments in every view."""
+    """Yield the trace at twenty moments in every view."""
     nav = open_navigator(trace, "end", "memory")
     for number in range(20):
         nav.move(nav.last * number // 19)

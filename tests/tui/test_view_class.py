@@ -110,7 +110,7 @@ def test_actions_that_share_keys_are_one_binding() -> None:
 
 
 def names_in(path: Path) -> set[str]:
-    """The string constants of a module that are one word."""
+    """Return the string constants of a module that are one word."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return {
         node.value

@@ -135,7 +135,7 @@ def test_t_goes_round_the_panes():
 
 
 def odd(text: bytes) -> Navigator:
-    """A kernel whose graph was never recorded, with this description."""
+    """Return a kernel whose graph was never recorded, with this description."""
     builder = TraceBuilder()
     builder.line(1)
     builder.emit("FUSED_NEW", 7, 7, 2, 512, blob=text)

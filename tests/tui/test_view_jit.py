@@ -125,7 +125,7 @@ def test_lanes_lead_from_a_node_to_those_that_read_its_values():
 
 
 def boxes(nav: Navigator) -> dict[int, tuple[int, int]]:
-    """The position of each node's box in the present drawing."""
+    """Return the position of each node's box in the present drawing."""
     context = DrawContext(118, 34, UNICODE, nav.selection, options=nav.options_of("jit"))
     drawing = Drawing(nav.model("jit"), context, Region(0, 86, 1, 28))
     laid = drawing.placed.layout
@@ -231,7 +231,7 @@ def test_what_the_compiler_refused_is_shown_with_its_line_and_caret():
     first = next(m for m in raised if m < functions[0])
     alone = navigator_at(REFUSES, first)
     drawn = picture(alone, 80, 20).text()
-    assert "The compiler refused what came to it" in drawn
+    assert "The compiler rejected this program" in drawn
     caret = next(line for line in drawn.splitlines() if "<--- HERE" in line)
     assert drawn.splitlines()[drawn.splitlines().index(caret) - 1].strip().startswith("with open")
     between = navigator_at(REFUSES, functions[0] + 1)
@@ -318,7 +318,7 @@ def test_search_finds_nodes_of_this_graph_then_passes_and_nodes_elsewhere():
 
 
 def graphs_start(nav: Navigator) -> int:
-    """The moment at which the first compiled graph was recorded."""
+    """Return the moment at which the first compiled graph was recorded."""
     output = nav.history.jit.tables.graphs
     return int(output.since[output.where("id", graphs(nav.history)[0])[0]])
 

@@ -35,7 +35,7 @@ def drawn(name: str, moment: int, width: int, height: int, glyphs: Glyphs, **sel
 
 @lru_cache(maxsize=64)
 def pictures(name: str, glyphs: Glyphs) -> tuple[Picture, ...]:
-    """The view at many moments, sizes and selections."""
+    """Return the view at many moments, sizes and selections."""
     output = story()
     moments = (0, *output.lines.values(), output.inside, output.end)
     selected = (
@@ -209,7 +209,7 @@ def test_a_tensor_of_many_names_says_how_many_are_not_drawn():
 
 
 def at_line(line: int, source: str) -> TraceBuilder:
-    """The trace of a program that is about to run this line."""
+    """Return the trace of a program that is about to run this line."""
     b = TraceBuilder()
     b.file("/demo.py", source)
     b.frame("<module>")

@@ -70,7 +70,7 @@ LESSONS = [pytest.param(*each, marks=whole_walk_unless(each == LESSON)) for each
 def opened(
     arguments: list[str], size: tuple[int, int], look: str, home: Path
 ) -> Iterator[Terminal]:
-    """A terminal, which has ended when the block is left."""
+    """Yield a terminal, which has ended when the block is left."""
     more, environment, config = LOOKS[look]
     (home / "config").mkdir(parents=True, exist_ok=True)
     (home / "config" / "config.toml").write_text(config, "utf-8")

@@ -13,11 +13,7 @@ from tui.actions.queries import why
 from tui.navigator import Navigator
 from tui.screens.text_modal import TextModal
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UNDERHOOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ SIZES = ((80, 24), (80, 20), (120, 40), (200, 60))
 
 
 def everything() -> tuple[History, dict[str, Selection]]:
-    """A history and a selection per tensor worth drawing."""
+    """Return a history and a selection per tensor worth drawing."""
     b = TraceBuilder()
     b.line(1)
     selections: dict[str, Selection] = {}
@@ -61,7 +61,7 @@ def everything() -> tuple[History, dict[str, Selection]]:
 
 
 def pictures(view: str, ascii: bool = False) -> Iterator[tuple[str, DrawContext, Picture]]:
-    """Every case drawn at every size."""
+    """Yield every case drawn at every size."""
     output = views()[view]
     history, selections = everything()
     for name, selection in selections.items():

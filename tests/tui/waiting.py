@@ -29,7 +29,7 @@ async def until_shown(pilot: Pilot, text: str) -> None:
 
 
 def screen_text(app: Underhood) -> str:
-    """The screen as text."""
+    """Return the screen as text."""
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def explanation(nav: Navigator) -> str:
-    """A short text (the Markdown that `prose` reads) about the navigator's moment."""
+    """Return a short text (the Markdown that `prose` reads) about the navigator's moment."""
     history, moment = nav.history, nav.moment
     event = history.event(moment)
     parts = [f"# {event.sentence}", ""]
@@ -32,7 +32,7 @@ def explanation(nav: Navigator) -> str:
 
 
 def field(history: History, moment: int, name: str, value: int) -> str:
-    """A field as it was recorded and, where that is a number for something, what it stands for."""
+    """Return a field as it was recorded and, where that is a number for something, what it stands for."""
     from engine.inspect.history.sentences import say
 
     written = f"{value:#x}" if name == "address" else f"{value:,}"
@@ -41,7 +41,7 @@ def field(history: History, moment: int, name: str, value: int) -> str:
 
 
 def running_call(history: History, moment: int) -> Any | None:
-    """The innermost call that runs at the moment, or the one this event ended."""
+    """Return the innermost call that runs at the moment, or the one this event ended."""
     running = history.calls_at(moment)
     if running:
         return running[-1]
@@ -50,7 +50,7 @@ def running_call(history: History, moment: int) -> Any | None:
 
 
 def describe_call(history: History, call: Any, moment: int) -> list[str]:
-    """The call with its real arguments, and the operator's own documentation."""
+    """Return the call with its real arguments, and the operator's own documentation."""
     lines = [f"# Operator {call.op}", "", f"`{call.schema}`", ""]
     for argument in call.args:
         value = argument.value
@@ -70,7 +70,7 @@ def describe_call(history: History, call: Any, moment: int) -> list[str]:
 
 
 def operator_doc(name: str) -> str:
-    """The docstring of the engine's function or method of that name."""
+    """Return the docstring of the engine's function or method of that name."""
     try:
         import engine
     except ImportError:  # a trace can be viewed without the engine

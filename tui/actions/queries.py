@@ -55,7 +55,7 @@ def who_wrote(nav: Navigator) -> str:
 
 
 def last_write(nav: Navigator, moment: int | None = None) -> WriteFact | None:
-    """The newest write to the selection up to a moment (None: the current one)."""
+    """Return the newest write to the selection up to a moment (None: the current one)."""
     storage, extent = pointed_at(nav)
     if not storage:
         return None
@@ -64,7 +64,7 @@ def last_write(nav: Navigator, moment: int | None = None) -> WriteFact | None:
 
 
 def pointed_at(nav: Navigator) -> tuple[int, Extent | None]:
-    """The selected storage and extent. Storage 0: nothing is selected; no extent: all of it."""
+    """Return the selected storage and extent. Storage 0: nothing is selected; no extent: all of it."""
     selection = nav.selection
     tensor = nav.history.tensor(selection.tensor, nav.moment) if selection.tensor else None
     if selection.cell is not None and selection.cell.byte is not None and selection.storage:
@@ -115,7 +115,7 @@ def _named(holders: Sequence[Holder]) -> str:
 
 
 def details(nav: Navigator, glyphs: Glyphs) -> Page | None:
-    """The details of the active view, else of the first view that has any."""
+    """Return the details of the active view, else of the first view that has any."""
     for each in (nav.active_view, *views().values()):
         if (page := each.details(nav, glyphs)) is not None:
             return page
@@ -157,14 +157,14 @@ def why(nav: Navigator) -> str:
 
 
 def _question(history: History, tensor: int, moment: int) -> str:
-    """The question of a user about a .grad, which depends on whether it is None."""
+    """Return the question of a user about a .grad, which depends on whether it is None."""
     label, grad = history.label(tensor, moment), history.autograd.grad(tensor, moment)
     is_none = grad is None or not grad.grad
     return f"Why is {label}.grad None?" if is_none else f"Where does {label}.grad come from?"
 
 
 def _overwritten(nav: Navigator, node: int, tensor: int) -> list[str]:
-    """The saved tensors that were written since: of the node, of the tensor's storage, or all."""
+    """Return the saved tensors that were written since: of the node, of the tensor's storage, or all."""
     history, moment = nav.history, nav.moment
     fact = history.tensor(tensor, moment) if tensor else None
     nodes = [node] if node else []
@@ -181,7 +181,7 @@ def _overwritten(nav: Navigator, node: int, tensor: int) -> list[str]:
 
 
 def grads_read(nav: Navigator) -> list[int]:
-    """The tensors whose .grad the current line reads."""
+    """Return the tensors whose .grad the current line reads."""
     line, history = nav.line(), nav.history
     if line is None:
         return []
@@ -225,7 +225,7 @@ def copy_text(nav: Navigator) -> str:
 
 
 def copy_python(nav: Navigator) -> str:
-    """The selection as a Python expression, if its name allows it; "" without a selection."""
+    """Return the selection as a Python expression, if its name allows it; "" without a selection."""
     selection = nav.selection
     tensor = nav.history.tensor(selection.tensor, nav.moment) if selection.tensor else None
     if tensor is None:

@@ -30,10 +30,10 @@ def as_csv(history: History) -> str:
     output = StringIO()
     table = csv.writer(output)
     table.writerow(["event", "ns", "thread", "kind", *FIELDS, "sentence"])
-    began = int(history.tables.events["t"][0]) if history.end else 0
+    start = int(history.tables.events["t"][0]) if history.end else 0
     for event, (record, kind, sentence) in enumerate(history.each_sentence()):
         _, time, thread, _, _, *fields = record
-        table.writerow([event, time - began, thread, kind, *fields, _cell(sentence)])
+        table.writerow([event, time - start, thread, kind, *fields, _cell(sentence)])
     return output.getvalue()
 
 
@@ -65,8 +65,8 @@ _DEVICE_LANE = 1 << 20  # above the numbers of threads
 
 
 def _device_lanes(history: History) -> Iterator[dict[str, Any]]:
-    """A lane per device: a span for each command, from when the device began it until it was over."""
-    began = int(history.tables.events["t"][0]) if history.end else 0
+    """Yield a lane per device: a span for each command, while the device ran it."""
+    start = int(history.tables.events["t"][0]) if history.end else 0
     named: set[int] = set()
     commands = history.tables.commands
     for row, code in enumerate(commands.device.tolist()):
@@ -79,10 +79,10 @@ def _device_lanes(history: History) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
         if fact.ended:
             about = {
-                "event": fact.since, "bytes": fact.bytes, "pinned": fact.pinned, "queued_ns": fact.queued - began,
+                "event": fact.since, "bytes": fact.bytes, "pinned": fact.pinned, "queued_ns": fact.queued - start,
             }  # fmt: skip
             yield {
-                "name": fact.name, "cat": fact.kind, "ph": "X", "ts": (fact.started - began) / 1000,
+                "name": fact.name, "cat": fact.kind, "ph": "X", "ts": (fact.started - start) / 1000,
                 "dur": (fact.ended - fact.started) / 1000, "pid": 1, "tid": lane, "args": about,
             }  # fmt: skip
 

@@ -29,7 +29,7 @@ body {{ color: {foreground}; background-color: {background}; }}
 
 
 def as_svg(picture: Picture, title: str) -> str:
-    """The picture as SVG that needs nothing from anywhere else."""
+    """Return the picture as SVG that needs nothing from anywhere else."""
     console, theme = _printed(picture)
     return _WEB_FONT.sub("", console.export_svg(title=title, theme=theme)).replace(
         "Fira Code", "DejaVu Sans Mono"
@@ -37,7 +37,7 @@ def as_svg(picture: Picture, title: str) -> str:
 
 
 def as_html(picture: Picture) -> str:
-    """The picture as a page of HTML."""
+    """Return the picture as a page of HTML."""
     console, theme = _printed(picture)
     return str(console.export_html(theme=theme, code_format=_PAGE))
 

@@ -45,7 +45,7 @@ async def draw(trace: Path, view: str, keys: str) -> tuple[str, str]:
 
 
 def small(picture: str) -> str:
-    """The same SVG in fewer bytes: no clipping of single lines, short names, no text of blanks, and no
+    """Return the same SVG in fewer bytes: no clipping of single lines, short names, no text of blanks, and no
     web font: a page that shows the file may not load it, and needs none."""
     picture = picture.replace("Fira Code", "ui-monospace, DejaVu Sans Mono, Menlo, Consolas")
     picture = picture.replace("<svg ", '<svg xml:space="preserve" ', 1)

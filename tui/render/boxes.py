@@ -68,7 +68,7 @@ class Grid:
     def across(
         self, x0: int, x1: int, y: int, style: str = "wire", highlighted: bool = False
     ) -> None:
-        """A wire along line `y` from the middle of cell x0 to the middle of cell x1."""
+        """Draw a wire along line `y` from the middle of cell x0 to the middle of cell x1."""
         low, high = min(x0, x1), max(x0, x1)
         for x in range(low, high + 1):
             self._join(
@@ -78,7 +78,7 @@ class Grid:
     def down(
         self, x: int, y0: int, y1: int, style: str = "wire", highlighted: bool = False
     ) -> None:
-        """A wire along column `x` from the middle of cell y0 to the middle of cell y1."""
+        """Draw a wire along column `x` from the middle of cell y0 to the middle of cell y1."""
         low, high = min(y0, y1), max(y0, y1)
         for y in range(low, high + 1):
             self._join(x, y, (UP if y > low else 0) | (DOWN if y < high else 0), style, highlighted)
@@ -92,7 +92,7 @@ class Grid:
         style: str = "frame",
         highlighted: bool = False,
     ) -> None:
-        """The frame of a box whose upper left corner is (x, y); its inside is left as it is."""
+        """Draw the frame of a box whose upper left corner is (x, y); its inside stays unchanged."""
         self.across(x, x + width - 1, y, style, highlighted)
         self.across(x, x + width - 1, y + height - 1, style, highlighted)
         self.down(x, y, y + height - 1, style, highlighted)

@@ -10,13 +10,13 @@ Channels = tuple[float, float, float]
 
 
 def channels_of(colour: str) -> Channels:
-    """The red, green and blue of `#1a1b26`, from 0 to 255."""
+    """Return the red, green and blue of `#1a1b26`, from 0 to 255."""
     digits = colour.lstrip("#")[:6]
     return int(digits[:2], 16), int(digits[2:4], 16), int(digits[4:6], 16)
 
 
 def luminance(colour: Channels) -> float:
-    """The relative luminance, from 0 (black) to 1 (white)."""
+    """Return the relative luminance, from 0 (black) to 1 (white)."""
     parts = [each / 255 for each in colour]
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -25,14 +25,14 @@ def luminance(colour: Channels) -> float:
 
 
 def ratio(first: Channels, second: Channels) -> float:
-    """The contrast of two colours, from 1 to 21."""
+    """Return the contrast of two colours, from 1 to 21."""
     low, high = sorted((luminance(first), luminance(second)))
     return (high + 0.05) / (low + 0.05)
 
 
 @lru_cache(maxsize=1024)
 def readable(colour: str, ground: str, minimum: float = TEXT) -> str:
-    """The colour, or the nearest mix of it with white or black that has this contrast on `ground`."""
+    """Return the colour, or the nearest mix of it with white or black that has this contrast on `ground`."""
     own, below = channels_of(colour), channels_of(ground)
     if ratio(own, below) >= minimum:
         return colour

@@ -59,11 +59,11 @@ class Glyphs:
     heavy: str  # the same 16 for highlighted wires
 
     def wire(self, sides: int, heavy: bool = False) -> str:
-        """The symbol of a line that leaves its cell by these sides."""
+        """Return the symbol of a line that leaves its cell by these sides."""
         return (self.heavy if heavy else self.wires)[sides]
 
     def level(self, share: float) -> str:
-        """The bar symbol of a share of 0..1; only 0 is drawn as a blank."""
+        """Return the bar symbol of a share of 0..1; only 0 is drawn as a blank."""
         top = len(self.levels) - 1
         return self.levels[min(top, max(1, round(share * top)))] if share > 0 else self.levels[0]
 

@@ -87,12 +87,12 @@ class Picture:
 
     @classmethod
     def of(cls, lines: Sequence[Sequence[Span]], width: int = 0) -> Picture:
-        """A picture of lines that exist already; as wide as its widest line, at least `width`."""
+        """Return a picture of lines that exist already; as wide as its widest line, at least `width`."""
         widest = max((line_width(line) for line in lines), default=0)
         return cls(max(width, widest), len(lines), lines.__getitem__)
 
     def line(self, y: int) -> Line:
-        """The spans of line `y`; nothing outside the picture."""
+        """Return the spans of line `y`; nothing outside the picture."""
         if not 0 <= y < self.height:
             return ()
         line = self._lines.get(y)
@@ -107,7 +107,7 @@ class Picture:
         return landmarks.highlighted if landmarks.current is None else landmarks.current
 
     def landmarks(self) -> Landmarks:
-        """The landmarks of the picture; none of a very tall one, which the user scrolls."""
+        """Return the landmarks of the picture; none of a very tall one, which the user scrolls."""
         if self._find is not None:
             return self._find()
         highlighted = None
@@ -121,7 +121,7 @@ class Picture:
         return Landmarks(None, highlighted)
 
     def text(self, styles: bool = False) -> str:
-        """All lines as plain text; with `styles`, each styled span reads `⟨style:text⟩`."""
+        """Return all lines as plain text; with `styles`, each styled span reads `⟨style:text⟩`."""
         return "\n".join(
             "".join(_marked(span) if styles else span.text for span in self.line(y)).rstrip()
             for y in range(self.height)
@@ -137,12 +137,12 @@ class Picture:
         return targets
 
     def target_at(self, x: int, y: int) -> Target | None:
-        """The target of the cell in column `x` of line `y`."""
+        """Return the target of the cell in column `x` of line `y`."""
         return next((target for lo, hi, target in self.targets(y) if lo <= x < hi), None)
 
 
 def stack(parts: Sequence[Picture]) -> Picture:
-    """The parts, one below the other; each is still drawn only where it is visible."""
+    """Return the parts, one below the other; each is still drawn only where it is visible."""
     ends = list(accumulate((part.height for part in parts), initial=0))
 
     def make(y: int) -> Line:
@@ -163,7 +163,7 @@ def stack(parts: Sequence[Picture]) -> Picture:
 
 
 def side_by_side(parts: Sequence[Picture], width: int) -> Picture:
-    """The parts next to each other, each in a column of `width` cells, which none may exceed."""
+    """Return the parts next to each other, each in a column of `width` cells, which none may exceed."""
 
     def make(y: int) -> Line:
         spans: list[Span] = []
@@ -189,7 +189,7 @@ def cells(text: str) -> int:
 
 
 def line_width(line: Iterable[Span]) -> int:
-    """The number of cells that the spans of a line take together."""
+    """Return the number of cells that the spans of a line take together."""
     return sum(span.width for span in line)
 
 
@@ -223,7 +223,7 @@ def cut(text: str, width: int, ellipsis: str = "…") -> str:
 
 
 def cut_middle(text: str, width: int, ellipsis: str = "…") -> str:
-    """The text in at most `width` cells; a longer one loses its middle, or where there is little room
+    """Return the text in at most `width` cells; a longer one loses its middle, or where there is little room
     its start: of paths (`net.0.weight`) the end differs. Cuts at a dot that is near."""
     if cells(text) <= width or width < 4:
         return cut(text, width, ellipsis)
@@ -237,7 +237,7 @@ def cut_middle(text: str, width: int, ellipsis: str = "…") -> str:
 
 
 def cut_apart(names: Iterable[str], width: int, ellipsis: str = "…") -> dict[str, str]:
-    """Each text in at most `width` cells: those that `cut_middle` makes equal are cut elsewhere, if they
+    """Return each text in at most `width` cells: those that `cut_middle` makes equal are cut elsewhere, if they
     differ there (`encoder.weight` and `decoder.weight`)."""
     groups: dict[str, list[str]] = {}
     for text in dict.fromkeys(names):
@@ -253,7 +253,7 @@ def cut_apart(names: Iterable[str], width: int, ellipsis: str = "…") -> dict[s
 
 
 def _cut_inside(text: str, width: int, ellipsis: str) -> str:
-    """The text in at most `width` cells; a longer one keeps as much of its start as of its end."""
+    """Return the text in at most `width` cells; a longer one keeps as much of its start as of its end."""
     tail = max(0, (width - cells(ellipsis)) // 2)
     while cells(text[len(text) - tail :]) > tail:
         tail -= 1

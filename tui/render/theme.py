@@ -1,4 +1,4 @@
-"""The one table of styles: what a semantic name looks like in each theme, and what it says.
+"""The table of styles: how each semantic name looks in each theme, and what it means.
 
 Pictures use names only ("address", "highlighted", "tensor3"). Every style that carries meaning also has an
 attribute (bold, underline, reverse, dim, italic), because colour is never the only mark: the `mono`
@@ -24,9 +24,11 @@ class StyleRule(NamedTuple):
 STYLES: dict[str, StyleRule] = {
     # text
     "text": StyleRule("", "#c0caf5", "#2e3440", "default", "Plain text."),
-    "dim": StyleRule("dim", "#6b7394", "#7a8194", "default", "Aside, or not yet."),
+    "dim": StyleRule(
+        "dim", "#6b7394", "#7a8194", "default", "A remark, or something that has not happened yet."
+    ),
     "head": StyleRule("bold", "#7aa2f7", "#2456b3", "bright_cyan", "A heading."),
-    "title": StyleRule("bold", "#e0e6ff", "#111827", "default", "What is shown."),
+    "title": StyleRule("bold", "#e0e6ff", "#111827", "default", "The title of the picture."),
     "name": StyleRule(
         "bold", "#e0af68", "#8a5a00", "bright_yellow", "A Python name or a field's name."
     ),
@@ -57,19 +59,25 @@ STYLES: dict[str, StyleRule] = {
     "path": StyleRule("bold", "#ffd866", "#7a4b00", "bright_yellow", "The path to the selection."),
     "cursor": StyleRule("reverse", "", "", "", "Under the cursor."),
     "current": StyleRule("bold reverse", "#7aa2f7", "#2456b3", "bright_cyan", "This moment."),
-    "good": StyleRule("bold", "#9ece6a", "#3f7a12", "bright_green", "Right, new or just written."),
+    "good": StyleRule(
+        "bold", "#9ece6a", "#3f7a12", "bright_green", "Correct, new or just written."
+    ),
     "warn": StyleRule(
         "bold underline", "#e0af68", "#8a5a00", "bright_yellow", "Worth a second look."
     ),
     "waits": StyleRule("", "#7aa2f7", "#2456b3", "bright_cyan", "A node that waits for gradients."),
     "ready": StyleRule("bold", "#e0af68", "#8a5a00", "bright_yellow", "A node in the ready queue."),
     "done": StyleRule(
-        "", "#9ece6a", "#3f7a12", "bright_green", "A node that has run; a gradient that came."
+        "",
+        "#9ece6a",
+        "#3f7a12",
+        "bright_green",
+        "A node that has run; a gradient that has arrived.",
     ),
     "error": StyleRule("bold underline", "#f7768e", "#b3123a", "bright_red", "An error."),
 }
 
-# eight tensors side by side; beyond eight they repeat
+# styles of eight tensors in one picture; more than eight repeat them
 _TENSORS = (
     ("", "#7aa2f7", "#2456b3", "bright_cyan"),
     ("underline", "#e0af68", "#8a5a00", "bright_yellow"),
@@ -81,13 +89,13 @@ _TENSORS = (
     ("bold italic underline", "#ff9e64", "#a8430b", "bright_magenta"),
 )
 STYLES |= {
-    f"tensor{index}": StyleRule(*look, f"Tensor number {index + 1} of those on one storage.")
-    for index, look in enumerate(_TENSORS)
+    f"tensor{index}": StyleRule(*style, f"Tensor number {index + 1} of those on one storage.")
+    for index, style in enumerate(_TENSORS)
 }
 
 THEMES = ("dark", "light", "ansi", "ansi_light", "mono")
 FRAMES = frozenset({"frame", "wire", "bar", "track", "hole"})
-"""Styles of lines and bars: less contrast will do than for text."""
+"""Styles of lines and bars, which need less contrast than text."""
 
 # On a light terminal only the dark half of the 16 colours can be read.
 _ON_LIGHT = {
@@ -101,25 +109,25 @@ _ON_LIGHT = {
 
 @lru_cache(maxsize=1024)
 def definition(names: str, theme: str = "dark") -> str:
-    """The Rich style definition of one or more style names; of two colours the later one counts.
+    """Return the Rich style definition of one or more style names; of two colours the later one counts.
 
-    Unknown names are an error of the view that uses them and raise KeyError with the name.
+    Raises: KeyError for an unknown name, which is an error of the view that uses it.
     """
     attributes: list[str] = []
     colour = background = ""
     for name in names.split():
-        look = STYLES[name]
-        attributes += [word for word in look.attributes.split() if word not in attributes]
+        rule = STYLES[name]
+        attributes += [word for word in rule.attributes.split() if word not in attributes]
         if theme != "mono":
             column = "ansi" if theme == "ansi_light" else theme
-            text, _, back = getattr(look, column).partition(" on ")
+            text, _, back = getattr(rule, column).partition(" on ")
             text = _ON_LIGHT.get(text, text) if theme == "ansi_light" else text
             colour, background = text or colour, back or background
     if colour and "dim" in attributes:
-        attributes.remove("dim")  # the colour is dim already; both together cannot be read
+        attributes.remove("dim")  # the colour is already dim; both together are unreadable
     return " ".join([*attributes, colour, *(["on", background] if background else [])]).strip()
 
 
 def tensor_style(ordinal: int) -> str:
-    """The style of the `ordinal`-th of several tensors in one picture."""
+    """Return the style of the `ordinal`-th of several tensors in one picture."""
     return f"tensor{ordinal % len(_TENSORS)}"

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui.keys import ANYWHERE, KeyGroup, key_label
+from tui.keys import ANYWHERE, Key, KeyGroup, key_label
 from tui.widgets.bar import Bar, Word
+
+
+def reachable(screen: Screen[Any]) -> Iterator[tuple[DOMNode, Key]]:
+    """Yield (object with the action, row of the key table) for every action of this screen."""
+    for node in [screen, *screen.query("*")]:
+        for group in getattr(node, "KEYS", ()):
+            for key in group.rows:
+                yield node, key
 
 
 def is_open(screen: Screen[Any]) -> bool:
     """Return True until the screen is left or the application ends. A thread's result may come later:
-    the screen is still attached then, but its widgets go one by one."""
+    the screen is still attached then, but its widgets are removed one by one."""
     return screen.app.is_running and screen in screen.app.screen_stack
 
 
 class TooSmall(Bar):
-    """Says that there is no room; shown by the breakpoint classes."""
+    """The notice that there is too little room; the breakpoint classes show it."""
 
     def on_mount(self) -> None:
         self.say(" underhood needs 60 columns and 20 rows", "warn")
 
 
 class BaseScreen(Screen[None]):
-    """A screen with a key bar. Subclasses give `body()` and list their keys in `KEYS`."""
+    """A screen with a key bar. Subclasses define `body()` and list their keys in `KEYS`."""
 
     KEYS: ClassVar[tuple[KeyGroup, ...]] = ()
     AUTO_FOCUS = ""
@@ -43,10 +53,10 @@ class BaseScreen(Screen[None]):
             yield from self.body()
 
     def body(self) -> ComposeResult:
-        """The widgets of this screen."""
+        """Return the widgets of this screen."""
         raise NotImplementedError(f"{type(self).__name__} has no body()")
 
-    # The focus: Textual takes it from a widget that is hidden, and keys without a focus do nothing
+    # The focus: a widget that is hidden loses it, and without a focus keys do nothing
 
     def on_descendant_focus(self) -> None:
         """Remember what has the focus."""
@@ -86,15 +96,13 @@ class BaseScreen(Screen[None]):
         self.notify(question, timeout=4, markup=False)
 
     async def on_bar_clicked(self, event: Bar.Clicked) -> None:
-        """Do what the clicked word stands for, where that is done."""
-        from tui.commands import reachable
-
+        """Run the action of the clicked word on the object that has it."""
         event.stop()
         nodes = [node for node, key in reachable(self) if key.action == event.action]
         await self.app.run_action(event.action, nodes[0] if nodes else self)
 
     def action_leave(self) -> None:
-        """One level back; the lowest screen gives way to home."""
+        """Go one level back; from the lowest screen, to home."""
         if len(self.app.screen_stack) > 1:
             self.dismiss()
         else:

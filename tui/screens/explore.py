@@ -214,7 +214,7 @@ class ExploreScreen(BaseScreen):
             follow(self, lambda: self.viewer.nav, self._grow, LIVE_SECONDS)
 
     def _grow(self, nav: Navigator, history: History) -> None:
-        """The recording was still going on: this came."""
+        """Show a history that grew while the program continued."""
         nav.take(history)
         self.viewer.show()
 
@@ -246,7 +246,7 @@ def warm(nav: Navigator, names: Iterable[str] = ()) -> None:
 
 
 def title_words(nav: Navigator | None, name: str, growing: str = "not closed") -> list[Word]:
-    """The status line: name, event, line, grain and selection. `growing`: the word for a recording
+    """Return the status line: name, event, line, grain and selection. `growing`: the word for a recording
     without an end, which continues or whose program was killed."""
     content = [Word(" underhood ", "current"), Word(f" {name}", "title")]
     if nav is None or nav.moment < 0:

@@ -60,7 +60,7 @@ class Finding(Vertical):
         self.app.push_screen(PromptScreen("search", label, hint), search)
 
     def action_search_next(self, direction: int) -> None:
-        """The next or previous match of the last pattern."""
+        """Go to the next or previous match of the last pattern."""
         self.search("", direction)
 
     def search(self, text: str, direction: int = 1) -> None:
@@ -194,7 +194,7 @@ class Finding(Vertical):
             self.show_watches()
 
     def show_watches(self) -> None:
-        """The values of the watch expressions at this moment, on a separate line if there are any."""
+        """Show the values of the watch expressions at this moment, on a separate line if there are any."""
         nav, bar = self.nav, self.query_one("#watch", Bar)
         bar.display = bool(nav is not None and nav.notes.watches)
         if nav is None or not nav.notes.watches:
@@ -222,7 +222,7 @@ class Finding(Vertical):
         self.app.push_screen(PromptScreen("note", "note", "what happens here", value), mark)
 
     def action_bookmarks(self) -> None:
-        """The bookmarks, to go to."""
+        """List the bookmarks, to go to one."""
         from tui.screens.text_modal import TextModal
 
         nav = self.nav

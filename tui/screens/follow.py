@@ -23,13 +23,13 @@ def follow(
     nav: Callable[[], Navigator | None],
     take: Callable[[Navigator, History], None],
     seconds: float,
-    still: Callable[[], bool] = lambda: False,
+    is_idle: Callable[[], bool] = lambda: False,
 ) -> None:
     """Read new events every `seconds` seconds while the screen is open, and pass the new history to `take`
-    in the screen's thread. `still`: whether the program is idle; its last events are then read
+    in the screen's thread. `is_idle`: whether the program is idle; its last events are then read
     without delay."""
 
-    def look() -> None:
+    def poll() -> None:
         worker = get_current_worker()
         try:
             read_on(worker)
@@ -43,7 +43,7 @@ def follow(
         while not worker.is_cancelled:
             time.sleep(seconds)
             seen, start = nav(), time.monotonic()
-            if seen is None or (start < due and not still()) or not screen.is_attached:
+            if seen is None or (start < due and not is_idle()) or not screen.is_attached:
                 continue
             fresh = seen.history.grown()
             if fresh is not None:
@@ -56,7 +56,7 @@ def follow(
         if is_open(screen) and nav() is seen:  # else it was for a screen or a navigator now gone
             take(seen, fresh)
 
-    screen.run_worker(look, thread=True, group="growing", exit_on_error=False)
+    screen.run_worker(poll, thread=True, group="growing", exit_on_error=False)
 
 
 def _fold(nav: Navigator, fresh: History) -> None:

@@ -18,7 +18,7 @@ Table = tuple[str, list[tuple[str, str]]]  # heading, (symbol, sentence)
 
 
 def help_modal(screen: Screen) -> TextModal:
-    """The help of a screen: its view's symbols first, then its keys."""
+    """Return the help of a screen: its view's symbols first, then its keys."""
     ascii = getattr(screen.app, "ascii", False)
     symbols: list[Table] = getattr(screen, "symbols", list)()
     tables = [*symbols, *key_tables(screen, ascii)]
@@ -26,7 +26,7 @@ def help_modal(screen: Screen) -> TextModal:
 
 
 def key_tables(screen: Screen, ascii: bool) -> list[Table]:
-    """The keys of everything on the screen, group by group."""
+    """Return the keys of everything on the screen, group by group."""
     groups: list[KeyGroup] = []
     for node in [screen, *screen.query("*")]:
         for group in getattr(node, "KEYS", ()):

@@ -144,7 +144,7 @@ class HomeScreen(BaseScreen):
 
 
 def fixed_entries() -> list[Entry]:
-    """The entries that are always there."""
+    """Return the entries that are always there."""
     return [
         Entry("continue", "Continue", "the next lesson", "Learn"),
         Entry("lessons", "Lessons", "", "Learn"),
@@ -153,7 +153,7 @@ def fixed_entries() -> list[Entry]:
 
 
 def recent_entries() -> list[Entry]:
-    """The newest recordings."""
+    """Return the newest recordings."""
     return [
         Entry(str(path), path.stem, described(path), "Recordings")
         for path in paths.traces_newest_first(RECENT)
@@ -161,7 +161,7 @@ def recent_entries() -> list[Entry]:
 
 
 def described(path: Path) -> str:
-    """The age and the size of a file."""
+    """Return the age and the size of a file."""
     try:
         facts = path.stat()
     except OSError:
@@ -190,7 +190,7 @@ def size_text(count: int) -> str:
 
 
 def gallery_entries() -> list[Entry]:
-    """The example scripts, each with the first line of its docstring."""
+    """Return the example scripts, each with the first line of its docstring."""
     return [
         Entry(str(path), path.stem.replace("_", " "), first_sentence(path), "Examples")
         for path in paths.gallery_scripts()
@@ -198,7 +198,7 @@ def gallery_entries() -> list[Entry]:
 
 
 def first_sentence(path: Path) -> str:
-    """The first line of a script's docstring."""
+    """Return the first line of a script's docstring."""
     try:
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     except (OSError, SyntaxError, ValueError):
@@ -207,7 +207,7 @@ def first_sentence(path: Path) -> str:
 
 
 def draw_menu(entries: list[Entry], width: int, glyphs: Glyphs = UNICODE) -> Picture:
-    """The menu, section by section; every entry is one target across the whole line."""
+    """Draw the menu, section by section; every entry is one target across the whole line."""
     lines: list[Line] = []
     section = ""
     title = min(34, max([12, *(len(entry.title) + 2 for entry in entries)]))

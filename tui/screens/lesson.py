@@ -1,7 +1,7 @@
 """One lesson: its text on the left, the answer line or the picture on the right.
 
 The session does the work, in a thread if it runs processes; this screen shows the results. Nothing
-advances by itself: a success stays on the screen until the user presses `n`.
+advances on its own: a success stays on the screen until the user presses `n`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class LessonScreen(BaseScreen):
         self.lesson_name = lesson
         self.session: LessonSession | None = None
         self.messages: Messages = []
-        self._runs = 0  # of code: only the newest says what came of it
+        self._runs = 0  # of code: only the newest shows its result
         self._run_lock = threading.Lock()  # one at a time: they share the folder
 
     def body(self) -> ComposeResult:
@@ -131,7 +131,7 @@ class LessonScreen(BaseScreen):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        """The key bar: what works in the pane that has the focus. (In an answer letters are letters.)"""
+        """Fill the key bar: what works in the pane that has the focus. (In an answer letters are letters.)"""
         bar, viewer = self.query_one("#keys", Bar), self.query_one(Viewer)
         if self.query_one("#answer").has_focus:
             hints = self.session is not None and bool(self.session.step.hints)
@@ -216,7 +216,7 @@ class LessonScreen(BaseScreen):
     # Doing
 
     def _in_thread(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Do something that runs processes, then show what came of it, if we are still there."""
+        """Do `work`, which runs processes, in a thread; then show its result, unless the user has left the step."""
         session = self.session
         at = session.at if session else -1
         self._runs += 1
@@ -226,8 +226,8 @@ class LessonScreen(BaseScreen):
             with self._run_lock:
                 if number != self._runs:
                     return
-                came = done()
-            self.app.call_from_thread(back, came)
+                result = done()
+            self.app.call_from_thread(back, result)
 
         def done() -> Any:
             try:
@@ -235,15 +235,15 @@ class LessonScreen(BaseScreen):
             except Exception as error:  # a lesson's code may do anything; the screen stays
                 return error
 
-        def back(came: Any) -> None:
+        def back(result: Any) -> None:
             if session is None or session.at != at or not is_open(self):
                 return
             if number != self._runs:  # the file was saved while it was checked
                 return
-            if isinstance(came, Exception):
-                self._show_messages([("error", str(came) or type(came).__name__)])
+            if isinstance(result, Exception):
+                self._show_messages([("error", str(result) or type(result).__name__)])
             else:
-                then(came)
+                then(result)
 
         self._show_messages([("dim", "working ...")])
         self.run_worker(run, thread=True, exclusive=True)
@@ -313,7 +313,7 @@ class LessonScreen(BaseScreen):
             self._check()
 
     def _exercise(self) -> LessonSession | None:
-        """The session, if its current step is the exercise."""
+        """Return the session, if its current step is the exercise."""
         session = self.session
         if session is not None and session.step.kind == "exercise":
             return session
@@ -451,7 +451,7 @@ class LessonScreen(BaseScreen):
 
 
 def answering_words(hints: bool) -> list[Word]:
-    """The keys that work while an answer is typed."""
+    """Return the keys that work while an answer is typed."""
     keys = [("Enter", "answer"), ("?", "hint"), ("!", "show it"), ("PgDn", "read on")]
     keys += [("Esc", "then n: next")]
     content = key_words((), typing=True)
@@ -462,7 +462,7 @@ def answering_words(hints: bool) -> list[Word]:
 
 
 def picture_words() -> list[Word]:
-    """The keys that work while the picture has the focus."""
+    """Return the keys that work while the picture has the focus."""
     content = key_words(())
     for action, key, label in (
         ("next_step", "n", "next"),
@@ -479,7 +479,7 @@ def picture_words() -> list[Word]:
 
 
 def title_words(session: LessonSession, glyphs: Glyphs) -> list[Word]:
-    """The lesson, the step and the progress."""
+    """Return the lesson, the step and the progress."""
     steps = len(session.lesson.steps)
     return [
         Word(" underhood ", "current"),
@@ -494,7 +494,7 @@ def title_words(session: LessonSession, glyphs: Glyphs) -> list[Word]:
 
 
 def editor() -> list[str]:
-    """The command that starts the user's editor."""
+    """Return the command that starts the user's editor."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if named:
         return shlex.split(named)

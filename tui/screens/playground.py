@@ -1,7 +1,7 @@
 """The playground: a prompt whose lines run in a separate process, seen from inside as they run.
 
-Whatever the typed code does, loop for ever, crash, `os._exit`, this process only ever reads pipes and
-a file. A message says so, and ctrl+r starts again.
+The typed code may loop forever, crash or call `os._exit`; the explorer only reads pipes and a file, so it
+survives. A message reports what happened, and ctrl+r starts a new process.
 """
 
 from __future__ import annotations
@@ -185,10 +185,10 @@ class PlaygroundScreen(BaseScreen):
         self.viewer.waiting("starting Python ...")
         self.call_after_refresh(self.run_worker, self._start, thread=True, exclusive=True)
         self.set_interval(POLL_SECONDS, self._listen)
-        follow(self, lambda: self.viewer.nav, self._grow, POLL_SECONDS, self._stands_still)
+        follow(self, lambda: self.viewer.nav, self._grow, POLL_SECONDS, self._is_idle)
 
     def on_descendant_focus(self) -> None:
-        """The key bar: what works in the pane that has the focus."""
+        """Fill the key bar: what works in the pane that has the focus."""
         plain, typing = getattr(self.app, "ascii", False), self.query_one(Prompt).has_focus
         back = KeyGroup(PLAYGROUND.title, PLAYGROUND.rows[:1])
         groups = self.KEYS if typing else (back, EXPLORE)
@@ -254,8 +254,8 @@ class PlaygroundScreen(BaseScreen):
             self._sign("..." if self.more else ">>>")
             self.more = False
 
-    def _stands_still(self) -> bool:
-        """Return whether no line runs, or the one that does is paused."""
+    def _is_idle(self) -> bool:
+        """Return whether no line runs, or the running line is paused."""
         session = self.session
         return session is not None and (session.paused or not session.busy)
 
@@ -276,7 +276,7 @@ class PlaygroundScreen(BaseScreen):
         try:
             nav = open_navigator(self.session.path, at="last")
         except (TraceError, ValueError):
-            return  # not there yet: the next poll sees it
+            return  # not written yet: the next poll reads it
         if nav.last >= 0:
             nav.grain = "op"
             nav.select_newest(-1)

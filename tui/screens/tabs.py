@@ -6,7 +6,7 @@ from tui.widgets.bar import Word
 
 
 def tab_words(active: str, width: int) -> list[Word]:
-    """The view that is shown is written out, then its neighbours, nearest first; the others are known
+    """Return the tabs: the visible view is written out, then its neighbours, nearest first; the others are known
     by their keys."""
     from tui.views import views
 

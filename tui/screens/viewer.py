@@ -172,7 +172,7 @@ class Viewer(Finding):
         self._changed()
 
     def _status_of(self, sentence: str) -> str:
-        """The sentence for the status line. It stays until the moment, selection or view changes, even
+        """Return the sentence for the status line. It stays until the moment, selection or view changes, even
         if a picture is drawn again because its room changed."""
         assert self.nav is not None
         state = (self.nav.moment, self.nav.selection, self.nav.view)
@@ -197,7 +197,7 @@ class Viewer(Finding):
         return two
 
     def _side_width(self, width: int) -> int:
-        """The columns of the left pane: as the splitter says, else so that both views have room."""
+        """Return the columns of the left pane: as the splitter says, else so that both views have room."""
         if self._split:
             return max(SMALLEST, min(self._split, width - SMALLEST))
         if self.nav is not None and self.nav.view != self._side_name and width >= BOTH_FROM:
@@ -236,7 +236,7 @@ class Viewer(Finding):
             self.release_mouse()
 
     def _rooms_to_be(self) -> tuple[Size, Size]:
-        """The main view's room and the side view's, once there are two. Drawn for its present
+        """Return the main view's room and the side view's, once there are two. Drawn for its present
         room, the main view would get scroll bars, a new layout, and a second drawing."""
         side = self.query_one("#side").styles.width
         side_width = int(side.value) if side is not None else 0
@@ -574,7 +574,7 @@ class Viewer(Finding):
 
 
 def without(bound: BindingsMap, keys: frozenset[str]) -> BindingsMap:
-    """The bindings without these keys."""
+    """Return the bindings without these keys."""
     left = bound.copy()
     for key in keys & left.key_to_bindings.keys():
         del left.key_to_bindings[key]
@@ -582,5 +582,5 @@ def without(bound: BindingsMap, keys: frozenset[str]) -> BindingsMap:
 
 
 def viewer_bar(ascii: bool) -> list[Word]:
-    """The key bar of screens that are mainly a viewer."""
+    """Return the key bar of screens that are mainly a viewer."""
     return key_words((EXPLORE, SCREEN), ascii)

@@ -39,7 +39,7 @@ def _keyboard_order(view: View) -> tuple[bool, bool, str]:
 
 @lru_cache(maxsize=1)
 def views() -> dict[str, View]:
-    """Every view by name, in the order of their keys."""
+    """Return every view by name, in the order of their keys."""
     loaded = []
     for entry in iter_modules(__path__):
         if entry.name.startswith("_"):
@@ -59,7 +59,7 @@ def views() -> dict[str, View]:
 
 
 def view(name: str) -> View:
-    """The view of that name, or KeyError that lists the names there are."""
+    """Return the view of that name, or KeyError that lists the names there are."""
     known = views()
     if name not in known:
         raise KeyError(f"unknown view {name!r}; choose from {', '.join(known)}")
@@ -67,18 +67,18 @@ def view(name: str) -> View:
 
 
 def view_with_role(role: str) -> View:
-    """The view with this role: "first" or "side"."""
+    """Return the view with this role: "first" or "side"."""
     return next(each for each in views().values() if each.role == role)
 
 
 def opening(item: TargetItem) -> list[View]:
-    """The views in which Enter shows an item of this class, the first choice first."""
+    """Return the views in which Enter shows an item of this class, the first choice first."""
     able = [each for each in views().values() if type(item) in each.opens]
     return sorted(able, key=lambda each: each.opens[type(item)])
 
 
 def key_groups(active: str = "") -> tuple[KeyGroup, ...]:
-    """The keys that the views declare: for the tabs, of the view named `active`, and of others that work
+    """Return the keys that the views declare: for the tabs, of the view named `active`, and of others that work
     from there. Without `active`, those of all views."""
     tabs = KeyGroup(
         "Views",
@@ -106,7 +106,7 @@ def key_groups(active: str = "") -> tuple[KeyGroup, ...]:
 
 
 def _spoken(title: str) -> str:
-    """A title within a sentence: `memory map`, but `JIT`."""
+    """Return a title within a sentence: `memory map`, but `JIT`."""
     return title if title.isupper() else title.lower()
 
 
@@ -123,7 +123,7 @@ COMMON = {
 
 
 def help_of(name: str, glyphs: Glyphs = UNICODE) -> dict[str, str]:
-    """The meaning of every symbol and heading of a view, in the glyphs that are on the screen."""
+    """Return the meaning of every symbol and heading of a view, in the glyphs that are on the screen."""
     own = dict(view(name).help)
     defined = "".join(symbol for symbol in own if not symbol.isascii())
     shared = {

@@ -63,7 +63,7 @@ def padded(
 
 
 def wrapped(text: str, width: int, style: str, indent: int) -> list[Line]:
-    """A sentence over as many lines as it needs, each `indent` cells in."""
+    """Return a sentence over as many lines as it needs, each `indent` cells in."""
     lines: list[str] = [""]
     for word in clean(text).split():
         joined = f"{lines[-1]} {word}".strip()
@@ -75,7 +75,7 @@ def wrapped(text: str, width: int, style: str, indent: int) -> list[Line]:
 
 
 def per_row(width: int, cell: int, count: int) -> int:
-    """The number of cells in a row: all if they fit, else a multiple of four or two."""
+    """Return the number of cells in a row: all if they fit, else a multiple of four or two."""
     limit = max(1, (width - GUTTER - 1) // cell)
     if count <= limit:
         return max(1, count)
@@ -86,7 +86,7 @@ def per_row(width: int, cell: int, count: int) -> int:
 
 
 def framed(row: Sequence[Box], cell: int, glyphs: Glyphs, gutter: Line) -> tuple[Line, Line, Line]:
-    """A row of boxes, each `cell` wide with its left side: top with numbers, inside, bottom."""
+    """Return a row of boxes, each `cell` wide with its left side: top with numbers, inside, bottom."""
     blank = Span(" " * GUTTER)
     heavy_cells = [
         False,
@@ -122,5 +122,5 @@ def _corner(glyphs: Glyphs, sides: int, heavy: bool) -> Span:
 def cell_target(
     tensor: int, storage: int, byte: int, index: tuple[int, ...] | None = None
 ) -> Target:
-    """The target of a cell. byte -1: the cell is outside of its storage."""
+    """Return the target of a cell. byte -1: the cell is outside of its storage."""
     return Target(CellSelection(tensor, storage, byte if byte >= 0 else None, index))

@@ -38,7 +38,7 @@ class Columns:
 
     @classmethod
     def within(cls, width: int, longest_name: int = 0) -> Columns:
-        """The columns for this width; below NARROWEST they stay as they are and the picture scrolls.
+        """Return the columns for this width; below NARROWEST they stay as they are and the picture scrolls.
 
         Names get what they need before addresses are written out and bars get longer."""
         boxed = width >= BOXED_FROM
@@ -84,7 +84,7 @@ class BarScale:
 
     @classmethod
     def of(cls, model: MemoryMap, columns: Columns) -> BarScale:
-        """The scale at which the longest bar fills the column."""
+        """Return the scale at which the longest bar fills the column."""
         _, room = columns.bytes
         units = [storage.nbytes for storage in model.storages if storage.address]
         longest = max(1, -(-max(units, default=1) // model.scale))
@@ -140,7 +140,7 @@ class Group:
         return Picture(self.columns.width, height, make, self._landmarks)
 
     def _landmarks(self) -> Landmarks:
-        """The line of the first highlighted tensor, else of the storage."""
+        """Return the line of the first highlighted tensor, else of the storage."""
         if not self.storage.highlighted:
             return Landmarks()
         tensors = enumerate(self.storage.tensors)
@@ -310,7 +310,7 @@ class Group:
         return text if fits else text.replace(" bytes", " B")
 
     def _address(self, address: int, column: tuple[int, int]) -> str:
-        """The address; of one without room, its end: addresses differ there."""
+        """Return the address; of one without room, its end: addresses differ there."""
         return cut_middle(f"{address:#x}", column[1], self.glyphs.ellipsis)
 
     def _to_storage(self, grid: Grid, tensor: TensorBox, left: int, y: int, top: int) -> None:
@@ -363,7 +363,7 @@ def _wire(tensor: TensorBox) -> str:
 
 
 def _bar_glyph(share: tuple[int, ...], glyphs: Glyphs, style: str) -> tuple[str, str]:
-    """The glyph and style of bytes that are used, unused, or used in part."""
+    """Return the glyph and style of bytes that are used, unused, or used in part."""
     if all(used == 2 for used in share):
         return glyphs.full, style
     return (glyphs.part, style) if any(share) else (glyphs.empty, "track")

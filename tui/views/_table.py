@@ -25,7 +25,7 @@ def table_width(grid: Grid) -> int:
 
 
 def column_numbers(grid: Grid, columns: range, width: int, text_end: int) -> Line:
-    """The line above the table: which dimension runs which way, and the columns' indices."""
+    """Return the line above the table: which dimension runs which way, and the columns' indices."""
     down, right = f"i{grid.rank - 2}", f"i{grid.rank - 1}"
     corner = {0: "", 1: right}.get(grid.rank, f"{down} \\ {right}")
     numbers = (fit(str(n), text_end, "", ">") + " " * (width - text_end) for n in columns)
@@ -37,7 +37,7 @@ def row_label(grid: Grid, row: int, ellipsis: str) -> Span:
 
 
 def part_shown(grid: Grid, rows: range, columns: range, glyphs: Glyphs) -> list[Line]:
-    """The part of the table that is drawn, if it is not all of it."""
+    """Return the part of the table that is drawn, if it is not all of it."""
     parts = [
         f"{name} {part.start:,} to {part.stop - 1:,} of {count:,}"
         for name, part, count in (("rows", rows, grid.rows), ("columns", columns, grid.columns))

@@ -68,7 +68,7 @@ class AllocatorView(ZoomView):
     help = HELP
 
     def draw(self, model: LiveMemory, context: DrawContext) -> Picture:
-        """The graph above, what leaks and who created what below."""
+        """Draw the graph above, what leaks and who created what below."""
         width, glyphs = max(60, context.width), context.glyphs
         graphs = _graphs(model, width, max(4, min(12, context.height // 3)))
         listed = len(model.creators) + bool(model.hidden) + (0 if model.leaks else 2)
@@ -164,7 +164,7 @@ def _title(grid: Grid, model: LiveMemory) -> None:
 
 
 def _graphs(model: LiveMemory, width: int, rows: int) -> list[_Graph]:
-    """The graph of all storages; if they are on several devices, one for each in columns."""
+    """Return the graph of all storages; if they are on several devices, one for each in columns."""
     if not model.devices:
         return [_Graph(0, 1, width - 1, rows, model.layers, model.peak_at)]
     columns = min(len(model.devices), width // _NARROWEST)

@@ -94,7 +94,7 @@ class DispatchView(View):
         lines += [*_keys(model, context), ()]
         lines += [*_results(model, context), ()]
         for plan in model.plans:
-            lines += [*_plan(plan, context), ()]
+            lines += [*_plan(plan), ()]
         if model.commands:
             lines += [*_commands(model, context), ()]
         if len(model.tree) > 1:
@@ -107,7 +107,7 @@ class DispatchView(View):
 
 
 def _clipped(line: Line, context: DrawContext) -> Line:
-    """The line, cut at the width with an ellipsis."""
+    """Return the line, cut at the width with an ellipsis."""
     if sum(span.width for span in line) <= context.width:
         return line
     clipped, x = [], 0
@@ -193,7 +193,7 @@ def _tensor(row: TensorRow, context: DrawContext) -> Line:
 
 
 def _keys(model: DispatchModel, context: DrawContext) -> list[Line]:
-    """A row per key of the union, highest first; a column per argument that has keys."""
+    """Return a row per key of the union, highest first; a column per argument that has keys."""
     glyphs = context.glyphs
     columns = [a for a in model.arguments if a.tensors][:COLUMNS]
     wide = max((cells(key) for key in model.union), default=4) + 2
@@ -238,8 +238,8 @@ def _hop(
             Span(hop.kernel, "dim", target),
             Span("  not yet", "dim"),
         ]
-    began = f"+{hop.start_text} for " if context.width >= 100 else ""
-    time = f"  {began}{hop.duration_text}"
+    start = f"+{hop.start_text} for " if context.width >= 100 else ""
+    time = f"  {start}{hop.duration_text}"
     return [
         Span(f"  {context.glyphs.arrow} {number}  ", "head"),
         Span(hop.kernel, "op", target),
@@ -252,7 +252,7 @@ def _absent(model: DispatchModel, context: DrawContext) -> Line:
     return (Span(f"   in no argument: {between.join(model.absent)}", "dim"),)
 
 
-# What came out
+# Results
 
 
 def _results(model: DispatchModel, context: DrawContext) -> list[Line]:
@@ -274,7 +274,7 @@ def _results(model: DispatchModel, context: DrawContext) -> list[Line]:
     return lines
 
 
-def _plan(plan: PlanRow, context: DrawContext) -> list[Line]:
+def _plan(plan: PlanRow) -> list[Line]:
     vector = f", vectors of {plan.vector} bytes: {plan.lanes} at once" if plan.vector else ""
     threads = f", {plan.threads} threads" if plan.threads > 1 else ", one thread"
     target = Target(event=plan.moment)
@@ -341,7 +341,7 @@ def _commands(model: DispatchModel, context: DrawContext) -> list[Line]:
 
 
 def _kernels(model: DispatchModel, context: DrawContext) -> list[Line]:
-    """The OpenCL C source of each kernel, once."""
+    """Return the OpenCL C source of each kernel, once."""
     lines: list[Line] = []
     sources = dict.fromkeys((each.name, each.source) for each in model.commands if each.source)
     for name, source in sources:
@@ -429,7 +429,7 @@ def _registration(origin: Origin, context: DrawContext) -> list[Line]:
 
 
 def _code(text: str, width: int, style: str, ellipsis: str) -> list[Line]:
-    """A line of the entry or of the generated code, on as many lines as it needs; the further ones hang."""
+    """Return a line of the entry or of the generated code, on as many lines as it needs; the further ones hang."""
     text = clean(text)
     indent = 3 + len(text) - len(text.lstrip())
     pieces = [line[1].text for line in wrapped(text, width - 4, style, indent)]

@@ -130,11 +130,11 @@ class FusedView(IRView):
 
     @action("full_stop", "next launch", "To the next launch of a kernel.")
     def next_launch(self, nav: Navigator) -> str:
-        return self._to_launch(nav, 1)
+        return nav.move_along(_launches(nav), 1, "launch")
 
     @action("comma", "previous launch", "To the previous launch of a kernel.")
     def previous_launch(self, nav: Navigator) -> str:
-        return self._to_launch(nav, -1)
+        return nav.move_along(_launches(nav), -1, "launch")
 
     @action("m", "next group", "To the first launch of the next group.")
     def next_group(self, nav: Navigator) -> str:
@@ -143,14 +143,6 @@ class FusedView(IRView):
     @action("M", "previous group", "To the first launch of the previous group.")
     def previous_group(self, nav: Navigator) -> str:
         return self._to_group(nav, -1)
-
-    def _to_launch(self, nav: Navigator, direction: int) -> str:
-        moments = [int(moment) for moment in nav.history.jit.tables.launches.since]
-        ahead = [moment for moment in moments if (moment - nav.moment) * direction > 0]
-        if not ahead:
-            return f"no {'later' if direction > 0 else 'earlier'} launch"
-        nav.move(ahead[0] if direction > 0 else ahead[-1])
-        return ""
 
     def _to_group(self, nav: Navigator, direction: int) -> str:
         groups = nav.model(self.name).groups
@@ -177,6 +169,10 @@ class FusedView(IRView):
         nav.move(past[-1] if past else launches[0].moment)
         nav.show_view(self.name)
         return f"the kernel of this group, event {nav.moment:,}; Backspace returns"
+
+
+def _launches(nav: Navigator) -> list[int]:
+    return [int(moment) for moment in nav.history.jit.tables.launches.since]
 
 
 def _wide(

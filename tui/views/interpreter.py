@@ -68,7 +68,7 @@ class InterpreterView(IRView):
     fills_screen = True
 
     def draw(self, model: InterpreterModel, context: DrawContext) -> Picture:
-        """A window of the instructions round the program counter, exactly as high as there is room."""
+        """Draw the instructions around the program counter, as many as there is room for."""
         width, height = max(40, context.width), max(10, context.height)
         grid = Grid(width, height, context.glyphs)
         if not model.frame:
@@ -82,8 +82,8 @@ class InterpreterView(IRView):
             grid.down(second_rule, 2, height - 1)
             _instructions(grid, model, context, Region(first_rule + 1, second_rule, 2, height))
             left = second_rule + 2
-            y = _slots(grid, model, context, "registers", model.registers, left, width, 2, height)
-            y = _slots(grid, model, context, "stack", model.stack, left, width, y + 1, height)
+            y = _slots(grid, context, "registers", model.registers, left, width, 2, height)
+            y = _slots(grid, context, "stack", model.stack, left, width, y + 1, height)
             y = _frames(grid, model, context, left, width, y + 1, height)
             _notes(grid, model, context, left, width, y + 1, height)
             return grid.picture()
@@ -92,10 +92,8 @@ class InterpreterView(IRView):
         _instructions(grid, model, context, Region(0, width, 2, line))
         grid.across(0, width - 1, line)
         half = width // 2
-        _slots(
-            grid, model, context, "registers", model.registers, 1, half - 1, line + 1, height, True
-        )
-        y = _slots(grid, model, context, "stack", model.stack, half, width, line + 1, height)
+        _slots(grid, context, "registers", model.registers, 1, half - 1, line + 1, height, True)
+        y = _slots(grid, context, "stack", model.stack, half, width, line + 1, height)
         y = _frames(grid, model, context, half, width, y, height)
         _notes(grid, model, context, half, width, y, height)
         return grid.picture()
@@ -160,7 +158,7 @@ def _run_to(nav: Navigator, stop: str, direction: int) -> str:
 
 
 def _rules(model: InterpreterModel, width: int) -> tuple[int, int]:
-    """The columns of the two rules: source and instructions have what they need where there is room."""
+    """Return the columns of the two rules: source and instructions have what they need where there is room."""
     source = 8 + max((cells(line.text) for line in model.source), default=20)
     lengths = [cells(row.text) for row in model.instructions if row.op != "GUARD"]
     instructions = 9 + max(lengths, default=20) + sum(_tails(model.instructions))
@@ -197,7 +195,7 @@ def _title(grid: Grid, model: InterpreterModel, context: DrawContext) -> None:
 
 
 def _source(grid: Grid, model: InterpreterModel, context: DrawContext, region: Region) -> None:
-    """The function, its current line marked."""
+    """Draw the function with its current line marked."""
     if not model.source:
         sentence(grid, region, "source", "No source was recorded for this function.")
         return
@@ -238,7 +236,7 @@ def _instructions(
 
 
 def _tails(rows: tuple[InstructionRow, ...]) -> tuple[int, int]:
-    """The columns of how often each instruction ran, and of its line."""
+    """Return the columns of how often each instruction ran, and of its line."""
     runs = max((row.runs for row in rows), default=0)
     lines = [row.source_range.line for row in rows if row.source_range is not None]
     return (len(f"{runs:,}") + 2 if runs > 1 else 0), len(str(max(lines, default=0))) + 2
@@ -272,7 +270,7 @@ def _instruction(
 
 
 def _slot_target(slot: SlotRow) -> Target | None:
-    """The target of a slot: its tensor and its Value, if it has them."""
+    """Return the target of a slot: its tensor and its Value, if it has them."""
     values = (ValueSelection(slot.value),) if slot.value else ()
     if slot.tensor:
         return Target(TensorSelection(slot.tensor, slot.storage), values)
@@ -281,7 +279,6 @@ def _slot_target(slot: SlotRow) -> Target | None:
 
 def _slots(
     grid: Grid,
-    model: InterpreterModel,
     context: DrawContext,
     title: str,
     slots: tuple[SlotRow, ...],
@@ -291,7 +288,7 @@ def _slots(
     bottom: int,
     is_last: bool = False,
 ) -> int:
-    """Draw the slots from line `top` on; the line after them. is_last: nothing is drawn below."""
+    """Draw the slots from line `top` on; return the line after them. is_last: nothing is drawn below."""
     if top >= bottom:
         return top
     glyphs = context.glyphs
@@ -301,7 +298,7 @@ def _slots(
         return top + 1
     limit = bottom - top - 1 if is_last else max(3, (bottom - top) // 2)
     room = max(1, min(len(slots), bottom - top - 1, limit))
-    # Of a stack the top matters most, of the registers those that were written last.
+    # The top of a stack matters most, and of the registers those that were written last.
     keep = slots[-room:] if title == "stack" else _selected_slots(slots, room)
     if len(keep) < len(slots):
         grid.put(x + len(title) + 1, top, f"{glyphs.ellipsis} {len(slots) - len(keep)} more", "dim")

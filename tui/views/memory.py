@@ -28,7 +28,7 @@ HELP = {
     "▸": "Points at: follow the wire from left to right. Wires that meet lead to the same thing. Between devices: "
     "copies from the host.",
     "◂": "Copies back to the host.",
-    "pinned": "Copies with pinned memory, which the device reads and writes by itself.",
+    "pinned": "Copies with pinned memory, which the device reads and writes without the host.",
     "opencl": "A device: its storages are below its name, next to those of the CPU if there is room.",
     "█": "Bytes that this tensor touches.",
     "▓": "A stretch of bytes that this tensor touches only in part.",
@@ -48,7 +48,7 @@ class MemoryView(View):
     role = "first"
 
     def draw(self, model: MemoryMap, context: DrawContext) -> Picture:
-        """The whole map; each storage's part is drawn when it is first looked at."""
+        """Draw the whole map; each storage's part is drawn when it is first looked at."""
         labels = tuple(
             name.text
             for storage in model.storages
@@ -101,7 +101,7 @@ def _heading(device: str) -> Picture:
 
 
 def _devices(devices: Sequence[DeviceSection], context: DrawContext) -> Picture:
-    """The host at the left, each device at the right, and between them what was copied."""
+    """Return the host at the left, each device at the right, and between them what was copied."""
     glyphs, gap = context.glyphs, 9
     host, others = devices[0], devices[1:]
     room = min(50, (max(NARROWEST, context.width) - 2 - gap) // 2)
@@ -172,7 +172,7 @@ def _titles(columns: Columns, glyphs: Glyphs) -> Picture:
 
 
 def _scale_note(model: MemoryMap, columns: Columns) -> str:
-    """The scale of all bars; nothing if there is no bar."""
+    """Return the scale of all bars; nothing if there is no bar."""
     bars = BarScale.of(model, columns)
     return f"bars: {bytes_text(bars.cell)} a cell" if model.storages and bars.cell else ""
 

@@ -23,7 +23,7 @@ HELP = {
     "[ ]": "Around the cell of the result, and around every input cell that feeds it.",
     "◆": "A cell of the result that the picked cell of an input goes into.",
     "=": "The value of the cell: first with the names of the cells, below with their numbers.",
-    "* ** / // %": "Times, to the power of, divided by, divided and rounded down, the remainder of that.",
+    "* ** / // %": "Times, to the power of, divided by, divided and rounded down, the remainder of a division.",
     "|x|": "The absolute value of x.",
     "& ^ ~": "Bitwise and, bitwise exclusive or, bitwise not. | between two: bitwise or.",
     "? :": "`c ? a : b` is a where c is true, else b. A ? alone: the trace does not hold the value.",
@@ -72,7 +72,7 @@ class MicroscopeView(View):
         return f"{label} = {formula}, computed by {kernel.name}; Backspace: back"
 
     def draw(self, model: MicroscopeModel, context: DrawContext) -> Picture:
-        """The formula, then the tables side by side, then every feeding cell with its address."""
+        """Draw the formula, then the tables side by side, then every feeding cell with its address."""
         width, glyphs = context.width, context.glyphs
         if not model.call:
             return Picture.of([(), (Span("  " + model.why, "dim"),)], width)
@@ -131,7 +131,7 @@ def _formula(model: MicroscopeModel, context: DrawContext) -> list[Line]:
 
 
 def _result_cell(model: MicroscopeModel) -> Target | None:
-    """The cell that the formula is about: the cursor begins there."""
+    """Return the cell that the formula is about: the cursor begins there."""
     if model.out is None or not model.known:
         return None
     byte = model.out.grid.extent.byte(model.index)
@@ -189,7 +189,7 @@ def _table(model: MicroscopeModel, table: TableRow, context: DrawContext) -> lis
 
 
 def _part(fed: Sequence[int], count: int, room: int) -> range:
-    """The range to show: all fed indices if they fit, else from the first of them on."""
+    """Return the range to show: all fed indices if they fit, else from the first of them on."""
     low, high = min(fed, default=0), max(fed, default=0)
     if high - low < room:
         return window((low + high) // 2, count, room)
@@ -223,7 +223,7 @@ def _about(table: TableRow, glyphs: Glyphs) -> Line:
 def _cell(
     model: MicroscopeModel, table: TableRow, cell: GridCell, width: int, glyphs: Glyphs
 ) -> Span:
-    """A value; in brackets when it takes part."""
+    """Return a value; in brackets when it takes part."""
     text = fit(cell.text if cell.known else glyphs.unknown, width - 3, glyphs.ellipsis, ">")
     target = cell_target(table.tensor, table.storage, cell.byte, cell.index)
     if table.argument == "out":
@@ -264,7 +264,7 @@ def _side_by_side(blocks: Sequence[Sequence[Line]], width: int) -> list[Line]:
 
 
 def _clipped(line: Line, width: int, ellipsis: str) -> Line:
-    """The line, cut at the width with an ellipsis."""
+    """Return the line, cut at the width with an ellipsis."""
     if sum(span.width for span in line) <= width:
         return line
     clipped, x = [], 0

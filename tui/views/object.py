@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from engine.inspect.events import BINDINGS
 from engine.inspect.models.object import Count, HolderRow, ObjectModel
 from engine.inspect.selection import (
     NameSelection,
@@ -98,7 +99,7 @@ def _header(grid: Grid, model: ObjectModel, context: DrawContext) -> None:
 
 
 def _table(count: Count, model: ObjectModel, context: DrawContext, room: int) -> list[list[Span]]:
-    """The count, its holders, and their sum."""
+    """Return the count, its holders, and their sum."""
     thing = count.kind if count.kind == "Python object" else f"{count.kind} {count.id}"
     forever = count.kind == "Python object" and model.immortal
     total = f"{context.glyphs.forever} immortal" if forever else f"{count.count:,}"
@@ -118,7 +119,7 @@ def _table(count: Count, model: ObjectModel, context: DrawContext, room: int) ->
 
 
 def _holder(holder: HolderRow, model: ObjectModel, context: DrawContext, room: int) -> list[Span]:
-    named = holder.kind in ("NAME", "SLOT", "ATTRIBUTE", "CELL")
+    named = holder.kind in BINDINGS
     target: Target | None = None
     if holder.kind == "TENSOR":
         target = Target(TensorSelection(holder.tensor, model.storage))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from math import prod
 
 from engine.inspect.models._wording import bytes_text, pluralise
@@ -25,10 +24,10 @@ HELP = {
     "▌": "The selected call enqueued it.",
     "▸": "From the host to the device: bytes are copied there; a kernel runs there.",
     "◂": "From the device to the host: bytes are copied back, and the reader waits.",
-    "✓": "The device has done it at this moment.",
-    "○": "Enqueued, and the device has not begun.",
+    "✓": "The device has finished it at this moment.",
+    "○": "Enqueued; the device has not started it.",
     "◎": "The device is doing it at this moment.",
-    "pinned": "The bytes of the host are in pinned memory: the device copies by itself, and the host may continue.",
+    "pinned": "The bytes of the host are in pinned memory: the device copies without the host, which may continue.",
     "pageable": "They are not: the host waits, or the bytes are first copied to where they may stay.",
     "new buffer": "The first byte of a new buffer was written, so that one without memory fails at once.",
     "after": "How long the command was in the queue before the device began.",
@@ -47,7 +46,7 @@ class QueueView(ZoomView):
     help = HELP
 
     def draw(self, model: QueueModel, context: DrawContext) -> Picture:
-        """The lanes above, the commands and waits round this moment below."""
+        """Draw the lanes above, the commands and waits round this moment below."""
         grid = Grid(max(60, context.width), max(12, context.height), context.glyphs)
         if model.why:
             grid.put(1, 0, model.why, "dim")
@@ -75,15 +74,7 @@ class QueueView(ZoomView):
 
 
 def _go(nav: Navigator, kind: str, direction: int) -> str:
-    moments = moments_of(nav.history, kind)
-    if direction > 0:
-        index = bisect_right(moments, nav.moment)
-    else:
-        index = bisect_left(moments, nav.moment) - 1
-    if not 0 <= index < len(moments):
-        return f"no {'later' if direction > 0 else 'earlier'} {kind}"
-    nav.move(moments[index])
-    return ""
+    return nav.move_along(moments_of(nav.history, kind), direction, kind)
 
 
 def _title(grid: Grid, model: QueueModel) -> None:

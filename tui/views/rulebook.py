@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from engine.inspect.models._wording import pluralise, shape_text
@@ -49,7 +48,7 @@ class RulebookView(View):
     help = HELP
 
     def draw(self, model: RulebookModel, context: DrawContext) -> Picture:
-        """The kernel and both grids side by side, then the pairs of the current offset."""
+        """Draw the kernel and both grids side by side, then the pairs of the current offset."""
         width, glyphs = max(40, context.width), context.glyphs
         height = max(12, context.height)
         grid = Grid(width, height, glyphs)
@@ -71,35 +70,24 @@ class RulebookView(View):
 
     @action("full_stop", "next offset", "To where the product of the next kernel offset begins.")
     def next_offset(self, nav: Navigator) -> str:
-        return _go(nav, offset_moments(nav.history), 1, "offset")
+        return nav.move_along(offset_moments(nav.history), 1, "offset")
 
     @action("comma", "previous offset", "To where the product of the previous offset begins.")
     def previous_offset(self, nav: Navigator) -> str:
-        return _go(nav, offset_moments(nav.history), -1, "offset")
+        return nav.move_along(offset_moments(nav.history), -1, "offset")
 
     @action("m", "next convolution", "To the next sparse convolution, or gradient of one.")
     def next_convolution(self, nav: Navigator) -> str:
-        return _go(nav, _call_moments(nav), 1, "sparse convolution")
+        return nav.move_along(_call_moments(nav), 1, "sparse convolution")
 
     @action("M", "previous convolution", "To the previous sparse convolution, or gradient of one.")
     def previous_convolution(self, nav: Navigator) -> str:
-        return _go(nav, _call_moments(nav), -1, "sparse convolution")
+        return nav.move_along(_call_moments(nav), -1, "sparse convolution")
 
 
 def _call_moments(nav: Navigator) -> tuple[int, ...]:
     calls = (nav.history.call(number) for number in product_calls(nav.history))
     return tuple(call.since for call in calls if call is not None)
-
-
-def _go(nav: Navigator, moments: tuple[int, ...], direction: int, noun: str) -> str:
-    if direction > 0:
-        index = bisect_right(moments, nav.moment)
-    else:
-        index = bisect_left(moments, nav.moment) - 1
-    if not 0 <= index < len(moments):
-        return f"no {'later' if direction > 0 else 'earlier'} {noun}"
-    nav.move(moments[index])
-    return ""
 
 
 def _sentence(grid: Grid, text: str) -> None:
@@ -171,7 +159,7 @@ def _grids(grid: Grid, model: RulebookModel, y: int, room: int) -> int:
 
 
 def _kernel(grid: Grid, model: RulebookModel, x: int, y: int, room: int) -> tuple[int, int]:
-    """The pairs of each offset; slices of a kernel with three dimensions one below the other."""
+    """Return the pairs of each offset; slices of a kernel with three dimensions one below the other."""
     glyphs = grid.glyphs
     columns = model.kernel_size[-1]
     digits = max((len(str(row.pairs)) for row in model.offsets), default=1)
@@ -251,14 +239,14 @@ def _side(
 
 
 def _parts(site: Site) -> tuple[tuple[int, ...], int, int]:
-    """A site as its slice, its line and its column."""
+    """Return a site as its slice, its line and its column."""
     if len(site) < 3:
         return site[:1], 0, site[-1]
     return site[:-2], site[-2], site[-1]
 
 
 def _pairs(grid: Grid, model: RulebookModel, y: int, height: int) -> None:
-    """The pairs of the current offset, one on each line."""
+    """Draw the pairs of the current offset, one on each line."""
     glyphs = grid.glyphs
     if not model.pairs:
         return

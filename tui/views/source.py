@@ -47,7 +47,7 @@ class SourceView(View):
     role = "side"
 
     def draw(self, model: SourceModel, context: DrawContext) -> Picture:
-        """A window of the code round the selected or the current line, exactly as high as there is room."""
+        """Draw the code around the selected or the current line, as many lines as there is room for."""
         width, height = max(24, context.width), max(8, context.height)
         grid = Grid(width, height, context.glyphs)
         _title(grid, model, context)
@@ -63,12 +63,12 @@ class SourceView(View):
             bottom = height - output
             below = _names(grid, model, context, code + 2, top, bottom - len(model.stack) - 2)
             _stack(grid, model, context, code + 2, below + 1, bottom)
-            _output(grid, model, context, (code + 2, width), bottom + 1, height)
+            _output(grid, model, (code + 2, width), bottom + 1, height)
             return grid.picture()
         if model.output:
             height -= min(len(model.output), _OUTPUT_BELOW) + 1
             grid.across(0, width - 1, height)
-            _output(grid, model, context, (1, width), height, grid.height)
+            _output(grid, model, (1, width), height, grid.height)
         rows = min(len(model.names) + 1, max(2, (height - top) // 3))
         _code(grid, model, context, width, top, height - rows - 1)
         grid.across(0, width - 1, height - rows - 1)
@@ -139,14 +139,14 @@ def _failure(grid: Grid, model: SourceModel, context: DrawContext) -> int:
 
 
 def _columns(shapes: list[tuple[int, ...]]) -> list[int]:
-    """The width of each column of sizes, which are aligned at the right as in broadcasting."""
+    """Return the width of each column of sizes, which are aligned at the right as in broadcasting."""
     rank = max((len(shape) for shape in shapes), default=0)
     rows = [(0,) * (rank - len(shape)) + shape for shape in shapes]
     return [max(len(str(row[column])) for row in rows) for column in range(rank)]
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """The text in lines; one that is too long breaks between words."""
+    """Return the text in lines; one that is too long breaks between words."""
     return [part for line in text.splitlines() for part in textwrap.wrap(line, width) or [""]]
 
 
@@ -196,7 +196,7 @@ def _gutter(
 
 
 def _gutter_width(model: SourceModel) -> int:
-    """The cells before the code: as many as the hits will need, so that no step moves the code."""
+    """Return the cells before the code: as many as the hits will need, so that no step moves the code."""
     totals = (2 * len(str(line.total)) + 1 for line in model.lines if line.total)
     return _GUTTER + 1 + min(_HITS, max(totals, default=0))
 
@@ -254,7 +254,7 @@ def _name(grid: Grid, x: int, y: int, name: BoundName, wide: int, context: DrawC
 
 
 def _aside(name: BoundName, dot: str) -> str:
-    """The tensor's number, and how many longer names it has."""
+    """Return the tensor's number, and how many longer names it has."""
     others = f" {dot} +{name.others}" if name.others else ""
     return f" {dot} tensor {name.tensor}{others}"
 
@@ -262,12 +262,11 @@ def _aside(name: BoundName, dot: str) -> str:
 def _output(
     grid: Grid,
     model: SourceModel,
-    context: DrawContext,
     columns: tuple[int, int],
     top: int,
     bottom: int,
 ) -> None:
-    """The heading, and the newest lines that fit below it; the lines that this line wrote stand out."""
+    """Draw the heading, and the newest lines that fit below it; the lines that this line wrote stand out."""
     left, right = columns
     if not model.output or top >= bottom:
         return

@@ -150,7 +150,7 @@ def _selected(model: StorageModel) -> list[tuple[str, str]]:
 
 
 def _table(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawContext) -> list[Line]:
-    """A line of titles, a line per tensor, and how many tensors are not drawn."""
+    """Return a line of titles, a line per tensor, and how many tensors are not drawn."""
     rows = [_COLUMNS, *(_facts_of(model, lane, context) for _, lane in lanes)]
     widths = [min(room, max(cells(row[c]) for row in rows)) for c, room in enumerate(_ROOM)]
     lines = [_table_line(_COLUMNS, widths, ("head",) * len(_COLUMNS), None, False, context)]
@@ -168,7 +168,7 @@ def _table(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawCont
 
 
 def _facts_of(model: StorageModel, lane: Lane, context: DrawContext) -> tuple[str, ...]:
-    """The row of one tensor in the table."""
+    """Return the row of one tensor in the table."""
     unknown = context.glyphs.unknown
     labels = {other.tensor: other.label for other in model.lanes}
     meets = [labels[other] for other in lane.aliases]
@@ -276,7 +276,7 @@ def _lane(
     width: int,
     context: DrawContext,
 ) -> Line:
-    """The elements of one tensor among the cells of a row."""
+    """Return the elements of one tensor among the cells of a row."""
     glyphs, style = context.glyphs, tensor_style(ordinal)
     selected = lane.tensor == model.tensor
     target = Target(TensorSelection(lane.tensor, lane.storage))
@@ -304,7 +304,7 @@ def _lane(
 
 
 def _touch_text(touch: Touch, room: int, context: DrawContext) -> str:
-    """The index of the element that begins here, or a line if it began further left."""
+    """Return the index of the element that begins here, or a line if it began further left."""
     glyphs = context.glyphs
     if touch.part:
         return glyphs.wire(LEFT + RIGHT) * (room - 1)

@@ -149,7 +149,7 @@ def _cell(model: StridesModel, cell: GridCell, width: int, glyphs: Glyphs) -> Sp
 
 
 def _strip(model: StridesModel, context: DrawContext) -> list[Line]:
-    """The cells of the storage around the selected one, two rows at most."""
+    """Return the cells of the storage around the selected one, two rows at most."""
     if not model.count:
         return []
     glyphs = context.glyphs
@@ -189,7 +189,7 @@ def _strip(model: StridesModel, context: DrawContext) -> list[Line]:
 
 
 def _formula(formula: AddressFormula, context: DrawContext) -> list[Line]:
-    """The formula in symbols, below it the same in numbers, and the result."""
+    """Return the formula in symbols, below it the same in numbers, and the result."""
     parts = [("base", f"{formula.base:#x}", "address"), (" + (", " + (", "dim")]
     parts.append(("offset", str(formula.offset), "number"))
     for term in formula.terms:
@@ -217,7 +217,7 @@ def _terms(parts: list[tuple[str, str, str]], width: int) -> list[Line]:
 
 
 def _result(formula: AddressFormula, context: DrawContext) -> list[Line]:
-    """The result: element, byte, address and value."""
+    """Return the result: element, byte, address and value."""
     glyphs = context.glyphs
     total = "".join(f" + {term.index}*{term.stride}" for term in formula.terms)
     first = (

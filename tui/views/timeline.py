@@ -201,7 +201,7 @@ def _list(grid: Grid, model: Timeline, glyphs: Glyphs, top: int) -> None:
 
 
 def _items(row: EventRow) -> tuple[SelectionItem, ...]:
-    """The tensor, storage or call of the event."""
+    """Return the tensor, storage or call of the event."""
     if row.tensor:
         return (TensorSelection(row.tensor, row.storage),)
     if row.storage:
@@ -211,23 +211,23 @@ def _items(row: EventRow) -> tuple[SelectionItem, ...]:
 
 def _event(grid: Grid, y: int, row: EventRow, model: Timeline, glyphs: Glyphs) -> None:
     target = Target(also=_items(row), event=row.number)
-    current, coming = row.number == model.moment, row.number > model.moment
+    current, later = row.number == model.moment, row.number > model.moment
     if row.highlighted:
         grid.put(0, y, glyphs.highlighted, "path", target)
     if current:
         grid.put(1, y, glyphs.current, "current", target)
     digits = max(5, len(f"{model.end:,}"))
     number = fit(f"{row.number:,}", digits, align=">")
-    x = grid.put(3, y, number, "number" if not coming else "dim", target) + 1
+    x = grid.put(3, y, number, "number" if not later else "dim", target) + 1
     kind = fit(row.kind.lower().replace("_", " "), 15, glyphs.ellipsis)
     style = _STYLES.get(row.kind, "text")
-    x = grid.put(x, y, kind, "dim" if coming or row.bookkeeping else style, target) + 1
+    x = grid.put(x, y, kind, "dim" if later or row.bookkeeping else style, target) + 1
     x = grid.put(x, y, (glyphs.wire(1) + " ") * min(row.depth, _MAX_INDENT), "wire")
     if row.kind == "OP_ENTER":
-        x = grid.put(x, y, f"{glyphs.call} ", "dim" if coming else "op", target)
+        x = grid.put(x, y, f"{glyphs.call} ", "dim" if later else "op", target)
     sentence = row.sentence.replace("×", glyphs.times)
-    aside = coming or row.bookkeeping
-    style = "highlighted" if current and not coming else "dim" if aside else "text"
+    aside = later or row.bookkeeping
+    style = "highlighted" if current and not later else "dim" if aside else "text"
     last = grid.put(x, y, sentence, style, target)
     apart = row.time - model.elapsed
     when = _time(row.time) if current else ("+" if apart >= 0 else "-") + _time(abs(apart))

@@ -167,7 +167,7 @@ def _scale(
 
 
 def _selected(model: ValuesModel) -> list[tuple[str, str]] | None:
-    """The selected element, exactly."""
+    """Return the selected element, exactly."""
     grid = model.grid
     if grid is None or grid.at_row < 0:
         return None
@@ -212,7 +212,7 @@ def _cell(model: ValuesModel, cell: ValueCell, width: int, context: DrawContext)
 
 
 def _glyph(cell: ValueCell, context: DrawContext) -> tuple[str, str]:
-    """The glyph after a number: its height on the scale, or why it has none."""
+    """Return the glyph after a number: its height on the scale, or why it has none."""
     glyphs = context.glyphs
     if cell.kind == "unknown":
         return " ", "unknown"

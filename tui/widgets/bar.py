@@ -1,4 +1,4 @@
-"""One line of words, some of which can be clicked: view tabs, status, key bar."""
+"""One line of words, some of them clickable: view tabs, status, key bar."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Canvas(ScrollView, can_focus=True):
         self.scroll_to(y=max(0, row - height // 2), animate=False, force=True)
 
     def room(self) -> Size:
-        """The cells a picture can use without scrolling."""
+        """Return the cells that a picture can use without scrolling."""
         return self.scrollable_content_region.size
 
     def render_line(self, y: int) -> Strip:
@@ -129,7 +129,7 @@ class Canvas(ScrollView, can_focus=True):
         return strip
 
     def _dressed(self, y: int) -> list[Span]:
-        """The spans of line `y` with the cursor marked (views light what is selected themselves)."""
+        """Return the spans of line `y` with the cursor marked (views light what is selected themselves)."""
         line = self.picture.line(y)
         cursor = self.cursor
         if cursor is None or cursor.row != y or not self.has_focus:

@@ -28,7 +28,7 @@ class CursorPosition:
 
 
 def merged_targets(picture: Picture, row: int) -> list[tuple[int, int, Target]]:
-    """The targets of a row; neighbouring spans that stand for the same thing are one."""
+    """Return the targets of a row; neighbouring spans that stand for the same thing are one."""
     merged: list[tuple[int, int, Target]] = []
     for left, right, target in picture.targets(row):
         if merged and merged[-1][1] == left and merged[-1][2] == target:
@@ -39,7 +39,7 @@ def merged_targets(picture: Picture, row: int) -> list[tuple[int, int, Target]]:
 
 
 def positions(picture: Picture, row: int) -> list[CursorPosition]:
-    """Every place of a row that the cursor can be on."""
+    """Return every place of a row that the cursor can be on."""
     return [
         CursorPosition(row, left, right, target)
         for left, right, target in merged_targets(picture, row)
@@ -47,21 +47,21 @@ def positions(picture: Picture, row: int) -> list[CursorPosition]:
 
 
 def first_position(picture: Picture, row: int) -> CursorPosition | None:
-    """The first place at or below `row`, else above it."""
+    """Return the first place at or below `row`, else above it."""
     down = range(row, min(picture.height, row + SEARCH_ROWS))
     up = range(min(row, picture.height) - 1, max(-1, row - SEARCH_ROWS), -1)
     return next((cursor for y in (*down, *up) for cursor in positions(picture, y)), None)
 
 
 def next_on_row(picture: Picture, cursor: CursorPosition, dx: int) -> CursorPosition | None:
-    """The next position on the same row."""
+    """Return the next position on the same row."""
     row = positions(picture, cursor.row)
     others = [s for s in row if (s.left >= cursor.right if dx > 0 else s.right <= cursor.left)]
     return None if not others else others[0 if dx > 0 else -1]
 
 
 def beyond(picture: Picture, cursor: CursorPosition, dy: int) -> CursorPosition | None:
-    """The place nearest in column on the next row that has one, on the same side of the picture."""
+    """Return the place nearest in column on the next row that has one, on the same side of the picture."""
     y, split = cursor.row + dy, picture.guide.split
     for _ in range(SEARCH_ROWS):
         if not 0 <= y < picture.height:
@@ -74,7 +74,7 @@ def beyond(picture: Picture, cursor: CursorPosition, dy: int) -> CursorPosition 
 
 
 def nearest(picture: Picture, row: int, column: float) -> CursorPosition | None:
-    """The position nearest to a row, rows first, then columns."""
+    """Return the position nearest to a row, rows first, then columns."""
     for away in range(SEARCH_ROWS):
         for y in {row - away, row + away}:
             if 0 <= y < picture.height and (row_positions := positions(picture, y)):
@@ -85,7 +85,7 @@ def nearest(picture: Picture, row: int, column: float) -> CursorPosition | None:
 
 
 def placed(picture: Picture, target: Target, near: CursorPosition | None) -> CursorPosition:
-    """The cursor on `target`: where it is in this picture, else where it was, until it is drawn."""
+    """Return the cursor on `target`: where it is in this picture, else where it was, until it is drawn."""
     for y in range(min(picture.height, SEARCH_ROWS)):
         for cursor in positions(picture, y):
             if cursor.target == target:
@@ -98,7 +98,7 @@ def placed(picture: Picture, target: Target, near: CursorPosition | None) -> Cur
 
 
 def keep_position(picture: Picture, cursor: CursorPosition | None) -> CursorPosition | None:
-    """The cursor in a new picture: on the same thing if it is still there, else near by."""
+    """Return the cursor in a new picture: on the same thing if it is still there, else near by."""
     if cursor is None:
         return None
     for away in range(NEAR_ROWS):
@@ -113,5 +113,5 @@ def keep_position(picture: Picture, cursor: CursorPosition | None) -> CursorPosi
 
 
 def distance(cursor: CursorPosition, column: float) -> float:
-    """The distance of a column from a position; 0 inside it."""
+    """Return the distance of a column from a position; 0 inside it."""
     return 0.0 if cursor.left <= column < cursor.right else abs(cursor.middle - column)

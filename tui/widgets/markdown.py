@@ -26,7 +26,7 @@ Piece = tuple[str, str]  # text without a line break, style
 
 
 def prose(text: str, width: int, glyphs: Glyphs = UNICODE) -> Picture:
-    """The text wrapped to `width` columns."""
+    """Return the text wrapped to `width` columns."""
     width = max(20, width)
     return Picture.of([line for block in blocks(text) for line in lay(block, width, glyphs)], width)
 
@@ -77,7 +77,7 @@ def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def lay(block: tuple[str, list[str]], width: int, glyphs: Glyphs) -> list[list[Span]]:
-    """The lines of one block."""
+    """Return the lines of one block."""
     kind, lines = block
     if kind == "gap":
         return [[]]
@@ -137,7 +137,7 @@ def _longest_word(cell: str) -> int:
 
 
 def _row(row: list[str], wide: list[int], base: str) -> list[list[Span]]:
-    """The lines of one row."""
+    """Return the lines of one row."""
     columns = [wrap(pieces(cell, base), n) for cell, n in zip(row, wide, strict=True)]
     row_lines = []
     for y in range(max(map(len, columns))):
@@ -150,7 +150,7 @@ def _row(row: list[str], wide: list[int], base: str) -> list[list[Span]]:
 
 
 def _entry(head: list[str], row: list[str], width: int, glyphs: Glyphs) -> list[list[Span]]:
-    """A row without room for columns: its first cell, and below it the others."""
+    """Return a row without room for columns: its first cell, and below it the others."""
     entry_lines = wrap(pieces(row[0], "title"), width - 2)
     for name, cell in zip(head[1:], row[1:], strict=True):
         parts = [(f"{name}: ", "dim")] if name else []
@@ -160,7 +160,7 @@ def _entry(head: list[str], row: list[str], width: int, glyphs: Glyphs) -> list[
 
 
 def fold(spans: list[Span], width: int) -> list[list[Span]]:
-    """A line that must keep its spaces, such as code or output, cut at the edge: after a space, a comma
+    """Return a line that must keep its spaces, such as code or output, cut at the edge: after a space, a comma
     or a bracket if one is near, so that names are not cut. The next lines are indented a little."""
     lines: list[list[Span]] = [[]]
     for at, end in _cuts("".join(span.text for span in spans), width):
@@ -176,7 +176,7 @@ def fold(spans: list[Span], width: int) -> list[list[Span]]:
 
 
 def _cuts(text: str, width: int) -> Iterator[tuple[int, int]]:
-    """The (start, end) of each line of a folded text."""
+    """Return the (start, end) of each line of a folded text."""
     at, room = 0, width
     while width > FOLDED and cells(text[at:]) > room:
         end = at + room
@@ -234,7 +234,7 @@ def wrap(parts: list[Piece], width: int) -> list[list[Span]]:
 
 
 def _span(text: str, style: str) -> Span:
-    """A span; the word `event:12` of a style makes it a link to that event."""
+    """Return a span; the word `event:12` of a style makes it a link to that event."""
     names, target = [], None
     for name in style.split():
         if name.startswith("event:"):
@@ -245,7 +245,7 @@ def _span(text: str, style: str) -> Span:
 
 
 def split_words(parts: list[Piece]) -> Iterator[list[Piece]]:
-    """The pieces cut at spaces; each word keeps the styles of its parts."""
+    """Yield the pieces cut at spaces; each word keeps the styles of its parts."""
     word: list[Piece] = []
     for text, style in parts:
         for bit in re.findall(r"\s+|\S+", text):

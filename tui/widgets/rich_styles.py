@@ -16,7 +16,7 @@ from tui.render.theme import FRAMES, definition
 
 
 def ink_of(app: App) -> str:
-    """The column of the style table that fits the app (mono, ansi, ansi_light, dark or light) and, for
+    """Return the column of the style table that fits the app (mono, ansi, ansi_light, dark or light) and, for
     the last two, the ground on which text is hardest to read."""
     if app.no_color:
         return "mono"
@@ -30,7 +30,7 @@ def ink_of(app: App) -> str:
 
 @lru_cache(maxsize=2048)
 def style(names: str, ink: str) -> Style:
-    """The Rich style of one or more names, readable on the ground that the ink names."""
+    """Return the Rich style of one or more names, readable on the ground that the ink names."""
     column, _, ground = ink.partition(" ")
     parsed = Style.parse(definition(names, column))
     if not ground or parsed.color is None or parsed.color.triplet is None:

@@ -62,19 +62,19 @@ class Scrubber(Widget):
 
 
 def moment_at(x: int, width: int, end: int) -> int:
-    """The moment that column `x` of a strip `width` wide stands for."""
+    """Return the moment that column `x` of a strip `width` wide stands for."""
     return max(0, min(end - 1, round(x / max(1, width - 1) * (end - 1))))
 
 
 def column_of(moment: int, width: int, end: int) -> int:
-    """The column that a moment is drawn in."""
+    """Return the column that a moment is drawn in."""
     return round(moment / max(1, end - 1) * (width - 1))
 
 
 def draw_strip(
     levels: Sequence[float], moment: int, end: int, width: int, glyphs: Glyphs
 ) -> list[Span]:
-    """The bars, with the moment in reverse."""
+    """Draw the bars, with the moment in reverse."""
     if end <= 0 or width <= 0:
         return [Span(" no events", "dim")]
     text = "".join(glyphs.level(level) for level in levels[:width]).ljust(width)

@@ -125,11 +125,11 @@ class History:
                 yield record, kind.name, sentences.sentence(self, m, kind, fields)
 
     def fields(self, m: int) -> tuple[tuple[str, int], ...]:
-        """The event's used fields by name."""
+        """Return the event's used fields by name."""
         return tuple(fields_of(self.tables.events[m]).items())
 
     def text(self, m: int) -> str:
-        """The text attached to an event."""
+        """Return the text attached to an event."""
         return self._rows.text(m)
 
     @cached_property
@@ -145,21 +145,21 @@ class History:
     # Tensors and storages
 
     def tensors_at(self, m: int) -> tuple[TensorFact, ...]:
-        """Every living tensor, oldest first."""
+        """Return every living tensor, oldest first."""
         return self._rows.tensor.each(self.tables.tensors.at(m))
 
     def tensor(self, tensor: int, m: int) -> TensorFact | None:
-        """The tensor's description at the moment; None when it does not exist then."""
+        """Return the tensor's description at the moment; None when it does not exist then."""
         rows = self.tables.tensors.where_at("id", tensor, m)
         return self._rows.tensor(int(rows[-1])) if len(rows) else None
 
     def described(self, tensor: int, m: int) -> TensorFact | None:
-        """The tensor's description at the moment, or its last one if it is freed."""
+        """Return the tensor's description at the moment, or its last one if it is freed."""
         row = self.tables.tensors.last("id", tensor, m)
         return self._rows.tensor(row) if row >= 0 else None
 
     def tensors_on(self, storage: int, m: int) -> tuple[TensorFact, ...]:
-        """Every living tensor over this storage, oldest first."""
+        """Return every living tensor over this storage, oldest first."""
         return self._rows.tensor.each(self.tables.tensors.where_at("storage", storage, m))
 
     def storage(self, storage: int, m: int) -> StorageFact | None:
@@ -170,7 +170,7 @@ class History:
         return self._rows.storage.each(self.tables.storages.at(m))
 
     def blocks_at(self, m: int) -> tuple[BlockFact, ...]:
-        """Every allocated block of memory."""
+        """Return every allocated block of memory."""
         return self._rows.block.each(self.tables.blocks.at(m))
 
     def aliases(self, first: int, second: int, m: int) -> bool:
@@ -181,16 +181,16 @@ class History:
         return item.extent.meets(two.extent) is not False
 
     def version(self, counter: int, m: int) -> int:
-        """The value of a version counter; it starts at 0."""
+        """Return the value of a version counter; it starts at 0."""
         row = self.tables.versions.last("counter", counter, m)
         return int(self.tables.versions.version[row]) if row >= 0 else 0
 
     def versions(self, counter: int, m: int) -> tuple[VersionFact, ...]:
-        """Every increment of a version counter up to the moment."""
+        """Return every increment of a version counter up to the moment."""
         return each(self._rows.version, self.tables.versions.until_now("counter", counter, m))
 
     def object_at(self, tensor: int, m: int) -> ObjectFact | None:
-        """The last recorded state of the tensor's Python object, while it is alive."""
+        """Return the last recorded state of the tensor's Python object, while it is alive."""
         rows = self.tables.objects.where_at("tensor", tensor, m)
         return self._rows.object(int(rows[-1])) if len(rows) else None
 
@@ -214,7 +214,7 @@ class History:
         return [int(table.version[row]) if row >= 0 else 0 for row in rows]
 
     def _living(self, table: Table, column: str, values: list[int], m: int) -> list[int]:
-        """The newest row of each value that holds at the moment, or -1."""
+        """Return the newest row of each value that holds at the moment, or -1."""
         rows = table.last_of_each(column, np.array(values, np.int64), m)
         if not len(table):
             return rows.tolist()
@@ -223,13 +223,13 @@ class History:
     # Names
 
     def names_at(self, m: int, frame: int | None = None) -> tuple[NameFact, ...]:
-        """Every bound name, of one frame or of all, in the order they were bound."""
+        """Return every bound name, of one frame or of all, in the order in which they were bound."""
         table = self.tables.names
         rows = table.at(m) if frame is None else table.where_at("frame", frame, m)
         return self._rows.name.each(rows)
 
     def names_of(self, tensor: int, m: int) -> tuple[NameFact, ...]:
-        """Every name in the user's program that refers to the tensor."""
+        """Return every name in the user's program that refers to the tensor."""
         if not tensor:
             return ()
         return self._rows.name.each(self.tables.names.where_at("tensor", tensor, m))
@@ -237,7 +237,7 @@ class History:
     # The program
 
     def frame_at(self, m: int) -> int:
-        """The frame that runs in the event's thread, or in the first thread that has frames."""
+        """Return the frame that runs in the event's thread, or in the first thread that has frames."""
         current = self.tables.current
         if not current or not 0 <= m < self.end:
             return 0
@@ -252,7 +252,7 @@ class History:
         return self._rows.frame(int(rows[-1])) if len(rows) else None
 
     def frames_at(self, m: int) -> tuple[FrameFact, ...]:
-        """The stack, outermost frame first."""
+        """Return the stack, outermost frame first."""
         stack: dict[int, FrameFact] = {}
         number = self.frame_at(m)
         while number not in stack and (frame := self.frame(number, m)):
@@ -261,27 +261,27 @@ class History:
         return tuple(reversed(stack.values()))
 
     def line_at(self, m: int) -> LineFact | None:
-        """The line of the user's program that is running."""
+        """Return the line of the user's program that is running."""
         row = self.tables.lines.last("frame", self.frame_at(m), m)
         return self._rows.line(row) if row >= 0 else None
 
     def last_line(self, m: int) -> LineFact | None:
-        """The newest line that has started, even if it has ended."""
+        """Return the newest line that has started, even if it has ended."""
         row = self.tables.lines.started_by(m) - 1
         return self._rows.line(row) if row >= 0 else None
 
     def lines_at(self, m: int) -> tuple[LineFact, ...]:
-        """The running line of each frame of the stack, outermost first."""
+        """Return the running line of each frame of the stack, outermost first."""
         table = self.tables.lines
         rows = (table.last("frame", frame.id, m) for frame in self.frames_at(m))
         return each(self._rows.line, (row for row in rows if row >= 0))
 
     def exceptions(self, m: int) -> tuple[ExceptionFact, ...]:
-        """Every exception raised up to the moment."""
+        """Return every exception raised up to the moment."""
         return each(self._rows.exception, range(self.tables.exceptions.started_by(m)))
 
     def exception(self, row: int) -> ExceptionFact:
-        """The exception in this row of its table."""
+        """Return the exception in this row of its table."""
         return self._rows.exception(row)
 
     def output(self, m: int) -> tuple[OutputFact, ...]:
@@ -291,11 +291,11 @@ class History:
     # Devices
 
     def command(self, row: int) -> CommandFact:
-        """The command in this row of its table."""
+        """Return the command in this row of its table."""
         return self._rows.command(row)
 
     def wait(self, row: int) -> WaitFact:
-        """The wait in this row of its table."""
+        """Return the wait in this row of its table."""
         return self._rows.wait(row)
 
     def commands_of(self, call: int) -> tuple[CommandFact, ...]:
@@ -303,19 +303,19 @@ class History:
         return each(self._rows.command, self.tables.commands.where("call", call))
 
     def program_source(self, program: int) -> str:
-        """The OpenCL C source of a program, "" if the trace does not hold it."""
+        """Return the OpenCL C source of a program, "" if the trace does not hold it."""
         rows = self.tables.programs.where("id", program)
         return self._rows.text(int(self.tables.programs.since[rows[0]])) if len(rows) else ""
 
     # Operator calls
 
     def calls_at(self, m: int) -> tuple[CallFact, ...]:
-        """The running calls, outermost first."""
+        """Return the running calls, outermost first."""
         table = self.tables.calls
         return each(self.call, table.id[table.at(m)])
 
     def call_at_or_before(self, m: int) -> CallFact | None:
-        """The innermost running call, else the newest earlier one of the program."""
+        """Return the innermost running call, else the newest earlier one of the program."""
         table = self.tables.calls
         running = table.at(m)
         if len(running):
@@ -326,7 +326,7 @@ class History:
         return self.call(int(table.id[row])) if row >= 0 else None
 
     def regions_at(self, m: int) -> tuple[RegionFact, ...]:
-        """The regions that the thread of event `m` is in, outermost first."""
+        """Return the regions that the thread of event `m` is in, outermost first."""
         table, threads = self.tables.regions, self.tables.events["thread"]
         if not len(table) or not 0 <= m < self.end:
             return ()
@@ -334,7 +334,7 @@ class History:
         return each(self._rows.region, rows[table.thread[rows] == threads[m]])
 
     def regions_of(self, tensor: int) -> tuple[RegionFact, ...]:
-        """The regions in which a tensor was created, outermost first."""
+        """Return the regions in which a tensor was created, outermost first."""
         rows = self.tables.tensors.where("id", tensor)
         return self.regions_at(int(self.tables.tensors.since[rows[0]])) if len(rows) else ()
 
@@ -344,7 +344,7 @@ class History:
         return bool(len(rows) and self.tables.by_compiler[rows[0]])
 
     def _call(self, call: int) -> CallFact | None:
-        """The call with this number, whenever it ran."""
+        """Return the call with this number, whenever it ran."""
         table = self.tables.calls
         rows = table.where("id", call)
         if not len(rows):
@@ -353,15 +353,15 @@ class History:
         return self._rows.call(row, self.line_at(int(table.since[row])))
 
     def hops(self, call: int) -> tuple[HopFact, ...]:
-        """The kernels that the dispatcher ran for a call, from the outermost key down."""
+        """Return the kernels that the dispatcher ran for a call, from the outermost key down."""
         return each(self._rows.hop, self.tables.hops.where("call", call))
 
     def plans(self, call: int) -> tuple[PlanFact, ...]:
-        """The loops that the kernels of a call were about to run."""
+        """Return the loops that the kernels of a call were about to run."""
         return each(self._rows.plan, self.tables.plans.where("call", call))
 
     def calls_of(self, call: int) -> tuple[CallFact, ...]:
-        """The calls made by this call, in order."""
+        """Return the calls made by this call, in order."""
         table = self.tables.calls
         return each(self.call, table.id[table.where("parent", call)])
 
@@ -374,27 +374,27 @@ class History:
         return self._bytes.read(storage, m, lo, hi)
 
     def last_write(self, storage: int, index: Extent | int, m: int) -> WriteFact | None:
-        """The newest write to this byte, or to a byte of an extent (-1: to any byte)."""
+        """Return the newest write to this byte, or to a byte of an extent (-1: to any byte)."""
         return next(self._bytes.writes(storage, m, _extent(index)), None)
 
     def writes_to(self, storage: int, m: int, index: Extent | int = -1) -> tuple[WriteFact, ...]:
-        """Every write to the storage (or to an extent of it) up to the moment, oldest first."""
+        """Return every write to the storage (or to an extent of it) up to the moment, oldest first."""
         return tuple(self._bytes.writes(storage, m, _extent(index)))[::-1]
 
     def owners(self, tensor: int, m: int) -> TensorOwners:
-        """The holders that keep the tensor alive: references to its Python object and uses of its TensorImpl."""
+        """Return the holders that keep the tensor alive: references to its Python object and uses of its TensorImpl."""
         return ownership.owners(self, tensor, m)
 
     def parts_of(self, tensor: int, m: int) -> tuple[tuple[str, int], ...]:
-        """The parts of a sparse tensor, by name: `indices`, `values`, or those of rows."""
+        """Return the parts of a sparse tensor, by name: `indices`, `values`, or those of rows."""
         return ownership.parts_of(self, tensor, m)
 
     def storage_owners(self, storage: int, m: int) -> Owners:
-        """The holders of the storage; their counts add up to its use count."""
+        """Return the holders of the storage; their counts add up to its use count."""
         return ownership.storage_owners(self, storage, m)
 
     def storage_uses(self, storages: list[int], m: int) -> list[int]:
-        """The number of holders of each storage."""
+        """Return the number of holders of each storage."""
         return ownership.storage_uses(self, storages, m)
 
     # Moving
@@ -404,7 +404,7 @@ class History:
         return steps.next_stop(self.tables, m, grain)
 
     def previous(self, m: int, grain: str = "raw event") -> int:
-        """The previous stop; moment 0 if there is none."""
+        """Return the previous stop; moment 0 if there is none."""
         return steps.previous_stop(self.tables, m, grain)
 
     @property

@@ -31,7 +31,7 @@ class HistoryCache:
         return cast(F, lru_cache(maxsize=max_entries)(method))
 
     def find(self, function: object, key: tuple[object, ...]) -> tuple[object, ...]:
-        """The result in a tuple, or () if it was not computed or has been evicted."""
+        """Return the result in a tuple, or () if it was not computed or has been evicted."""
         with self._lock:
             results = self._results.get(function, {})
             if key not in results:
@@ -50,7 +50,7 @@ class HistoryCache:
                 del results[next(iter(results))]
 
     def entries(self) -> int:
-        """The number of results of functions that are declared `per_history`."""
+        """Return the number of results of functions that are declared `per_history`."""
         with self._lock:
             return sum(len(results) for results in self._results.values())
 

@@ -55,7 +55,7 @@ class Failure:
 
 @per_history(max_entries=1)
 def fatal_failure(history: History) -> Failure | None:
-    """The exception that ended the program, or None."""
+    """Return the exception that ended the program, or None."""
     tables = history.tables
     moments, ended = tables.of("FRAME_POP")
     if not len(tables.frames) or not len(tables.exceptions):
@@ -134,7 +134,7 @@ def _failure(history: History, fact: ExceptionFact, *, fatal: bool) -> Failure:
 
 
 def _failed_call(history: History, fact: ExceptionFact) -> CallFact | None:
-    """The program's call that failed on the line, just before the exception."""
+    """Return the program's call that failed on the line, just before the exception."""
     since, errors = history.tables.of("ERROR")
     row = int(np.searchsorted(since, fact.moment)) - 1
     if row < 0:
@@ -148,7 +148,7 @@ def _failed_call(history: History, fact: ExceptionFact) -> CallFact | None:
 def _operands(
     history: History, call: CallFact, m: int
 ) -> list[tuple[str, str, int, str, str, tuple[int, ...]]]:
-    """The tensors among the call's arguments."""
+    """Return the tensors among the call's arguments."""
     operands = []
     for argument in call.args:
         if argument.kind == "tensor":

@@ -67,14 +67,14 @@ class Tables:
         self._numbers: dict[tuple[str, ...], np.ndarray] = {}
 
     def numbers(self, *kinds: str) -> np.ndarray:
-        """The numbers of all events of these kinds, ascending."""
+        """Return the numbers of all events of these kinds, ascending."""
         if kinds not in self._numbers:
             parts = [self._columns.numbers(NUMBER[kind]) for kind in kinds]
             self._numbers[kinds] = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
         return self._numbers[kinds]
 
     def numbers_without(self, *kinds: str) -> np.ndarray:
-        """The numbers of all events of other kinds, ascending."""
+        """Return the numbers of all events of other kinds, ascending."""
         key = ("other than", *kinds)
         if key not in self._numbers:
             self._numbers[key] = self._indexed(" ".join(key), lambda: self._others(kinds))
@@ -97,7 +97,7 @@ class Tables:
         return numbers, EventColumns(tuple(KINDS[code] for code in codes), records)
 
     def moments(self, kind: str, **renamed: str) -> Table:
-        """A table of instantaneous events: each row holds only at its event.
+        """Return a table of instantaneous events: each row holds only at its event.
 
         Its columns are the kind's fields; `id="graph"` renames the field graph to id."""
         since, events = self.of(kind)
@@ -208,7 +208,7 @@ class Tables:
         return Table(table.since, until, **table.columns)
 
     def _ends_of_runs(self, moments: np.ndarray) -> np.ndarray:
-        """The end of the backward pass in which a gradient last arrived, in each event's thread."""
+        """Return the end of the backward pass in which a gradient last arrived, in each event's thread."""
         since, came = self.of("ARRIVE")
         ended, ends = self.of("BACKWARD_END")
         row = rows_before(came.thread, since, self.events["thread"][moments], moments)

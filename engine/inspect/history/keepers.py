@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.inspect.events import holder_label
 from engine.inspect.history.facts import Holder, NameFact
 
 if TYPE_CHECKING:
@@ -44,12 +45,12 @@ def keepers(history: History, tensor: int, m: int) -> tuple[Keeper, ...]:
 
 
 def node_keepers(history: History, node: int, m: int) -> tuple[Keeper, ...]:
-    """Return the keepers of a node: the graph above it, its result, the name of that."""
+    """Return the keepers of a node: the graph above it, its result, and the name of its result."""
     return (_node_way(history, node, m, set()),)
 
 
 def _object_ways(history: History, tensor: int, m: int) -> list[Keeper]:
-    """The names and containers that hold the Python object, and its unknown holders."""
+    """Return the names and containers that hold the Python object, and its unknown holders."""
     names = history.names_of(tensor, m)
     ways = [_name_way(history, name, m) for name in names]
     owners = history.owners(tensor, m).object
@@ -80,7 +81,7 @@ def _hidden(history: History, tensor: int, holder: Holder, m: int) -> tuple[str,
 
 def _name_way(history: History, name: NameFact, m: int) -> Keeper:
     """`item history[0] → name history → the module`."""
-    links = [_kinds(name.kind) + name.label]
+    links = [f"{holder_label(name.kind)} {name.label}"]
     root = name.name.partition(".")[0].partition("[")[0]
     if name.kind != "NAME" and root != name.name:
         links.append(f"name {root}")
@@ -94,32 +95,22 @@ def _name_way(history: History, name: NameFact, m: int) -> Keeper:
     return Keeper(tuple(links), True, name.since)
 
 
-def _kinds(kind: str) -> str:
-    prefixes = {
-        "NAME": "name",
-        "SLOT": "item",
-        "ATTRIBUTE": "attribute",
-        "CELL": "closure variable",
-    }
-    return f"{prefixes.get(kind, kind.lower())} "
-
-
 def _native_ways(history: History, tensor: int, m: int, seen: set[int]) -> list[Keeper]:
-    """The chains from the holders of the TensorImpl, other than its Python object."""
+    """Return the chains from the holders of the TensorImpl, other than its Python object."""
     ways = []
     for holder in history.owners(tensor, m).impl.holders:
         if holder.kind == "WRAPPER":
             continue
         count = f"{holder.count} " if holder.kind == "ELSEWHERE" else ""
-        links, named = _further(history, holder, tensor, m, seen)
+        links, named = _further(history, holder, m, seen)
         ways.append(Keeper((f"{count}{holder.name}", *links), named, holder.since))
     return ways
 
 
 def _further(
-    history: History, holder: Holder, tensor: int, m: int, seen: set[int]
+    history: History, holder: Holder, m: int, seen: set[int]
 ) -> tuple[tuple[str, ...], bool]:
-    """The links after a holder, and whether they end at a name."""
+    """Return the links after a holder, and whether they end at a name."""
     if holder.kind == "SAVED":
         way = _node_way(history, holder.id, m, seen)
         return way.links[1:], way.named
@@ -131,7 +122,7 @@ def _further(
 def _tensor_links(
     history: History, tensor: int, m: int, seen: set[int]
 ) -> tuple[tuple[str, ...], bool]:
-    """The links from a tensor to a name: its own, or that of its first holder that has one."""
+    """Return the links from a tensor to a name: its own, or that of its first holder that has one."""
     names = history.names_of(tensor, m)
     if names:
         own = [_name_way(history, name, m) for name in names]
@@ -150,7 +141,7 @@ def _tensor_links(
 
 
 def _node_way(history: History, node: int, m: int, seen: set[int]) -> Keeper:
-    """The chain from a node up its graph to the result whose grad_fn leads to it."""
+    """Return the chain from a node up its graph to the result whose grad_fn leads to it."""
     described = f"node {history.autograd.describe_node(node)}"
     since = history.autograd.since(node)
     best: Keeper | None = None
@@ -178,7 +169,7 @@ def _node_way(history: History, node: int, m: int, seen: set[int]) -> Keeper:
 
 
 def result_name(history: History, node: int, m: int) -> str:
-    """The name of the nearest result whose graph contains the node; "" if none has a name."""
+    """Return the name of the nearest result whose graph contains the node; "" if none has a name."""
     named = (tensor for *_, tensor in _results(history, node, m) if history.names_of(tensor, m))
     return next((history.label(tensor, m) for tensor in named), "")
 

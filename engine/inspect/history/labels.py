@@ -39,7 +39,7 @@ class Labels:
         return f"{owner}.grad" if owner else ""
 
     def _named(self, tensor: int, m: int) -> str:
-        """The best name of the tensor, "" if it has none."""
+        """Return the best name of the tensor, "" if it has none."""
         changes = self._changes.get(tensor)
         if changes is None:
             changes = self._learn(tensor)
@@ -72,7 +72,7 @@ class Labels:
         return moments
 
     def _best(self, names: tuple[NameFact, ...], m: int) -> str:
-        """The label of the name that the running frame sees first."""
+        """Return the label of the name that the running frame sees first."""
         frames = self._history.frames_at(m)
         depth = {frame.id: up for up, frame in enumerate(reversed(frames))}
 

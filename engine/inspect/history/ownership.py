@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.inspect.events import HOLDERS, coded
+from engine.inspect.events import BINDINGS, HOLDERS, coded
 from engine.inspect.history.cache import per_history
 from engine.inspect.history.facts import Holder, NameFact, Owners, TensorOwners
 from engine.inspect.history.jit.holders import HOLDS, holder_words
@@ -29,7 +29,7 @@ _LAST_STEP = re.compile(
 
 
 def owners(history: History, tensor: int, m: int) -> TensorOwners:
-    """The Python object's references (as last seen) and the TensorImpl's uses (exact)."""
+    """Return the Python object's references (as last seen) and the TensorImpl's uses (exact)."""
     return TensorOwners(
         tensor, _object_owners(history, tensor, m), _impl_owners(history, tensor, m)
     )
@@ -46,7 +46,7 @@ def parts_of(history: History, tensor: int, m: int) -> tuple[tuple[str, int], ..
 
 
 def storage_uses(history: History, storages: list[int], m: int) -> list[int]:
-    """The number of holders of each storage."""
+    """Return the number of holders of each storage."""
     holds, counts = history.tables.holds, history.tables.storage_counts
     known = Counter(holds.id[holds.at(m)].tolist())
     rows = counts.last_of_each("id", np.array(storages, np.int64), m).tolist()
@@ -94,7 +94,7 @@ def _impl_owners(history: History, tensor: int, m: int) -> Owners:
 
 
 def _object_owners(history: History, tensor: int, m: int) -> Owners | None:
-    """The holders of the Python object; None without an object or a sample of it.
+    """Return the holders of the Python object; None without an object or a sample of it.
 
     The references were counted at the last sample. Names bound or unbound since then are added or subtracted;
     references that had no name at the sample are assumed to exist still.
@@ -157,7 +157,7 @@ def _adding_up(
 
 
 def _rest_around(history: History, counts: Table, key: int, row: int) -> int:
-    """The number of unknown holders that are not temporary: permanent ones are in the next few counts
+    """Return the number of unknown holders that are not temporary: permanent ones are in the next few counts
     too, and existed before a native function that saves the tensor."""
     rows = counts.where("id", key)
     index = int(np.searchsorted(rows, row))
@@ -240,6 +240,6 @@ def _holder_name(history: History, kind: str, holder: int, m: int, tensor: int =
         return f".grad of {history.label(holder, m)}"
     if kind == "BUFFER":
         return f"input buffer of node {history.autograd.describe_node(holder, m)}"
-    if kind in ("NAME", "SLOT", "ATTRIBUTE", "CELL"):
+    if kind in BINDINGS:
         return history.string(holder)
     return f"{kind.lower()} {holder}"

@@ -67,7 +67,7 @@ class Search:
         self.candidates = np.flatnonzero(self.possible) if text.strip() else np.empty(0, np.int64)
 
     def find(self, m: int, step: int, check: Check | None = None) -> int | None:
-        """The nearest match after m (step > 0) or before it. `check` is called regularly with the numbers of
+        """Return the nearest match after m (step > 0) or before it. `check` is called regularly with the numbers of
         searched and of all events; an exception from it ends the search."""
         if step > 0:
             ahead = self.candidates[np.searchsorted(self.candidates, m, "right") :]
@@ -104,7 +104,7 @@ class Search:
         return np.isin(self.kinds, numbers) if numbers else None
 
     def _of_op(self, value: str) -> Mask:
-        """All events of the calls of this operator (`add`, or one overload: `add.Tensor`)."""
+        """Return all events of the calls of this operator (`add`, or one overload: `add.Tensor`)."""
         predicate = value.lower()
         ids = [
             number
@@ -172,7 +172,7 @@ class Search:
         return [number for number, text in self.history.trace.strings.items() if predicate(text)]
 
     def _named(self, predicate: Callable[[str], bool]) -> np.ndarray:
-        """The tensors that ever had a name like this."""
+        """Return the tensors that ever had a name like this."""
         names = self.history.tables.names
         return np.unique(names.tensor[np.isin(names.name, self._strings(predicate))])
 
@@ -182,7 +182,7 @@ class Search:
         return mask
 
     def _with_values(self, field: str, values: np.ndarray | list[int]) -> Mask:
-        """The events whose field is one of these values."""
+        """Return the events whose field is one of these values."""
         mask = np.zeros(len(self.events), bool)
         for kind in KINDS.values():
             if field in kind.fields and len(values):
@@ -191,7 +191,7 @@ class Search:
         return mask
 
     def _with_codes(self, field: str, predicate: Callable[[str], bool]) -> Mask:
-        """The events whose field holds a code whose name is like this: of `opencl`, also `opencl:1`."""
+        """Return the events whose field holds a code whose name is like this: of `opencl`, also `opencl:1`."""
         codes = {
             code
             for kind in KINDS.values()
@@ -203,7 +203,7 @@ class Search:
     def _codes(
         self, kind: Kind, field: str, numbers: np.ndarray, predicate: Callable[[str], bool]
     ) -> list[int]:
-        """The codes of a field, of those that these events have, whose names are like this."""
+        """Return the codes of a field, of those that these events have, whose names are like this."""
         codes = np.unique(self._column(kind, field, numbers)).tolist()
         return [code for code in codes if predicate(CODES[field](code).lower())]
 
@@ -278,7 +278,7 @@ class Search:
         return could
 
     def _code_has(self, kind: Kind, numbers: np.ndarray, fragment: str) -> Mask:
-        """The lines of the program whose text has the fragment."""
+        """Return the lines of the program whose text has the fragment."""
         files, lines = (self._column(kind, field, numbers) for field in ("file", "line"))
         could = np.zeros(len(numbers), bool)
         for file in np.unique(files).tolist():
@@ -290,7 +290,7 @@ class Search:
     def _description_has(
         self, kind: Kind, numbers: np.ndarray, fragment: str, number: int | None
     ) -> Mask:
-        """The tensors whose dtype, sizes or strides contain it (the first eight dimensions)."""
+        """Return the tensors whose dtype, sizes or strides contain it (the first eight dimensions)."""
         codes = [code for code, dtype in enumerate(DTYPES) if fragment in dtype.name]
         could = np.isin(self._column(kind, "layout", numbers) & 0xFF, codes)
         if number is not None:
@@ -314,7 +314,7 @@ def _number(text: str) -> int | None:
 
 
 def _whole_numbers(text: str) -> str:
-    """A pattern for the text in which a number does not match inside a longer number."""
+    """Return a pattern for the text in which a number does not match inside a longer number."""
     start = r"(?<!\d)" if text[:1].isdigit() else ""
     end = r"(?!\d)" if text[-1:].isdigit() else ""
     return start + re.escape(text) + end

@@ -21,7 +21,7 @@ BOOKKEEPING = (
     "STRING", "SOURCE", "VALUES", "THREAD", "OBJECT", "EDGE", "GRAD_FN",
     "STORAGE_RETAIN", "STORAGE_RELEASE", "TENSOR_RETAIN", "TENSOR_RELEASE",
 )  # fmt: skip
-"""Kinds of events that no line of a program caused by itself: the grain `event` leaves them out."""
+"""Kinds of events that no line of the program caused: the grain `event` skips them."""
 NEEDS = {"node": "NODE_NEW", "instruction": "JIT_STEP", "rewrite": "REWRITE", "pass": "PASS_END"}
 """A grain that not every trace has, and the event without which it does not."""
 

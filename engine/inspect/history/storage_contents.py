@@ -97,7 +97,7 @@ class StorageContents:
     # Writes
 
     def writes(self, storage: int, m: int, region: Extent | None) -> Iterator[WriteFact]:
-        """The writes to a storage, or to one of these bytes of it; newest first."""
+        """Return the writes to a storage, or to one of these bytes of it; newest first."""
         table = self.tables.writes
         rows = table.until_now("storage", storage, m)
         if region is not None:
@@ -125,7 +125,7 @@ class StorageContents:
 
 
 def _sample(blob: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Every step-th element: its bytes, and the position of each byte in the region."""
+    """Return every step-th element: its bytes, and the position of each byte in the region."""
     dtype, step = (int.from_bytes(blob[at : at + 8], "little", signed=True) for at in (0, 56))
     if not 0 <= dtype < len(DTYPES) or not 0 < step < 1 << 40:
         return np.zeros(0, np.uint8), np.zeros(0, np.int64)

@@ -46,7 +46,7 @@ class Table:
 
     @classmethod
     def indexed(cls, index: Index, name: str, build: Callable[[], Table]) -> Table:
-        """The table of this name in the index, built if necessary."""
+        """Return the table of this name in the index, built if necessary."""
 
         def arrays() -> Arrays:
             table = build()
@@ -63,11 +63,11 @@ class Table:
         return self._index.arrays(f"{self._index_name}.{name}", compute)
 
     def started_by(self, moment: int) -> int:
-        """The number of rows that started at the moment or before."""
+        """Return the number of rows that started at the moment or before."""
         return int(self.since.searchsorted(moment, "right"))
 
     def at(self, moment: int) -> Ints:
-        """The rows that hold at the moment, oldest first."""
+        """Return the rows that hold at the moment, oldest first."""
         end = self.started_by(moment)
         cuts, bounds, alive = self._cuts
         cut = int(cuts.searchsorted(end, "right")) - 1
@@ -95,23 +95,23 @@ class Table:
         return {"cuts": np.array(cuts), "bounds": bounds, "alive": np.concatenate(alive)}
 
     def where(self, column: str, value: int) -> Ints:
-        """The rows with this value in the column, oldest first."""
+        """Return the rows with this value in the column, oldest first."""
         order, keys = self._order(column)
         # Not a search for value + 1: the largest number has no successor.
         return order[keys.searchsorted(value) : keys.searchsorted(value, "right")]
 
     def where_at(self, column: str, value: int, moment: int) -> Ints:
-        """The rows with this value in the column that hold at the moment."""
+        """Return the rows with this value in the column that hold at the moment."""
         rows = self.until_now(column, value, moment)
         return rows[self.until[rows] > moment]
 
     def until_now(self, column: str, value: int, moment: int) -> Ints:
-        """The rows with this value in the column that began at the moment or before it."""
+        """Return the rows with this value in the column that began at the moment or before it."""
         rows = self.where(column, value)
         return rows[: self.since[rows].searchsorted(moment, "right")]
 
     def last(self, column: str, value: int, moment: int) -> int:
-        """The newest of `until_now`, or -1."""
+        """Return the newest of `until_now`, or -1."""
         rows = self.until_now(column, value, moment)
         return int(rows[-1]) if len(rows) else -1
 
@@ -130,7 +130,7 @@ class Table:
         return np.where(low > first, order[np.maximum(low - 1, 0)], -1) if len(order) else low - 1
 
     def _order(self, column: str) -> tuple[Ints, Ints]:
-        """The rows sorted by a column, and the column so sorted."""
+        """Return the rows sorted by a column, and the column so sorted."""
         if column not in self._by:
             arrays = self._derived(f"by_{column}", lambda: _sorted(self.columns[column]))
             self._by[column] = arrays["order"], arrays["keys"]
@@ -150,7 +150,7 @@ def indexed(build: Callable[[Any], Table]) -> cached_property[Table]:
 
 
 def indexed_array(build: Callable[[Any], np.ndarray]) -> cached_property[np.ndarray]:
-    """The same for a single array."""
+    """Return the same for a single array."""
 
     @wraps(build)
     def array(tables: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine._generated.codes import ACCUMULATE
 from engine.inspect.history.facts import CallFact
 from engine.inspect.history.keepers import keepers
 
@@ -26,7 +27,6 @@ _MAX_LISTED = 3  # facts of one kind that an answer lists
 _MAX_ADDED = 6  # holders whose counts are added up
 _MAX_OTHERS = 6  # holders of a tensor's memory that are listed
 _LATEST = 64  # backward passes that are examined, newest first
-_ACCUMULATES = 4  # the flag of BACKWARD_BEGIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def why_no_grad(history: History, tensor: int, m: int) -> Answer:
     if not history.autograd.requires_grad(tensor, m):
         return _not_required(history, tensor, name, m)
     if node and grad is None:
-        return _not_a_leaf(history, tensor, name, node, m)
+        return _not_a_leaf(history, name, node, m)
     if grad is not None and (cleared := _cleared(history, tensor, name, grad.since, m)):
         return cleared
     return _never_arrived(history, tensor, name, m)
@@ -125,7 +125,7 @@ def why_no_grad(history: History, tensor: int, m: int) -> Answer:
 
 
 def _origin(history: History, tensor: int, m: int) -> str:
-    """The origin of a tensor that no operator of the program returned."""
+    """Return the origin of a tensor that no operator of the program returned."""
     table = history.tables.tensors
     rows = table.until_now("id", tensor, m)
     if not len(rows):
@@ -206,7 +206,7 @@ def _where_graphs_ended(history: History, maker: CallFact) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def _not_a_leaf(history: History, tensor: int, name: str, node: int, m: int) -> Answer:
+def _not_a_leaf(history: History, name: str, node: int, m: int) -> Answer:
     since = history.autograd.since(node)
     facts = ["a gradient that passes through is not kept: call retain_grad() before backward"]
     run = last_reaching(history, node, m)
@@ -262,7 +262,7 @@ def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, 
             else f"node {node_name} is ready"
         )
         return Answer(f"backward pass {run.id} is still running: {description}", moment=run.since)
-    if not run.flags & _ACCUMULATES:
+    if not run.flags & ACCUMULATE:
         return Answer(
             f"pass {run.id}{at} was autograd.grad(): it returns gradients and leaves .grad alone",
             moment=run.since,
@@ -279,7 +279,7 @@ def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, 
             f"backward pass {run.id}{at} failed before {name} got its gradient", moment=run.until
         )
     if len(rows) and not table.sum[rows].any():
-        givers = dict.fromkeys(giver(history, run, int(table.since[row])) for row in rows)
+        givers = dict.fromkeys(giver(run, int(table.since[row])) for row in rows)
         facts = tuple(
             f"node {history.autograd.describe_node(each)} gave None" for each in givers if each
         )
@@ -293,7 +293,7 @@ def _what_went_wrong(history: History, name: str, run: BackwardPass, node: int, 
     )
 
 
-def giver(history: History, run: BackwardPass, arrival: int) -> int:
+def giver(run: BackwardPass, arrival: int) -> int:
     """Return the node that computed a gradient: the last one that ran in the pass; 0 for a root's gradient."""
     if arrival < run.started:
         return 0
@@ -332,7 +332,7 @@ def _uses(history: History, tensor: int, m: int) -> Iterable[str]:
 
 
 def calls_with(history: History, tensor: int, m: int) -> Iterable[CallFact]:
-    """The operator calls with the tensor as an argument, newest first, among the last few thousand."""
+    """Yield the operator calls with the tensor as an argument, newest first, among the last few thousand."""
     table = history.tables.calls
     for row in range(table.started_by(m) - 1, max(-1, table.started_by(m) - 4096), -1):
         call = history.call(int(table.id[row]))
@@ -341,7 +341,7 @@ def calls_with(history: History, tensor: int, m: int) -> Iterable[CallFact]:
 
 
 def tensors_of(call: CallFact) -> tuple[int, ...]:
-    """The tensor arguments of a call."""
+    """Return the tensor arguments of a call."""
     matches: list[int] = []
     for argument in call.args:
         if argument.kind == "tensor":
@@ -352,7 +352,7 @@ def tensors_of(call: CallFact) -> tuple[int, ...]:
 
 
 def made_by(history: History, tensor: int, m: int) -> CallFact | None:
-    """The program's call during which the tensor was created."""
+    """Return the program's call during which the tensor was created."""
     rows = history.tables.tensors.until_now("id", tensor, m)
     running = history.calls_at(int(history.tables.tensors.since[rows[0]])) if len(rows) else ()
     return running[0] if running else None

@@ -25,7 +25,7 @@ def chosen_call(history: History, moment: int, selection: Selection) -> Any | No
 
 
 def root_of(history: History, call: Any) -> Any:
-    """The call that the program made, of which this one is a part."""
+    """Return the call by the program that contains this one."""
     seen = {call.id}
     while call.parent and call.parent not in seen:
         above = history.call(call.parent)

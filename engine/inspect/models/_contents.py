@@ -72,7 +72,7 @@ class Contents:
         return contents
 
     def value(self, dtype: DTypeInfo, byte: int) -> Any | None:
-        """The element that starts at `byte`, or nothing if one of its bytes is unknown."""
+        """Return the element that starts at `byte`, or nothing if one of its bytes is unknown."""
         end = byte + dtype.itemsize
         if byte < 0 or end > self.nbytes:
             return None

@@ -73,13 +73,13 @@ def origin(name: str) -> Origin:
 
 
 def origin_of_library(location: str, library: str) -> Origin:
-    """The origin of an operator that a library registered at a location such as "lltm.cpp:12"."""
+    """Return the origin of an operator that a library registered at a location such as "lltm.cpp:12"."""
     path, _, line = location.rpartition(":")
     return Origin(path, int(line), library=library) if line.isdecimal() else Origin(location)
 
 
 def _own_lines(entry: str) -> tuple[str, ...]:
-    """The entry without the heading of the next section, which follows it in the file."""
+    """Return the entry without the heading of the next section, which follows it in the file."""
     lines = entry.rstrip().splitlines()
     while lines and (not lines[-1].strip() or lines[-1].startswith("#")):
         lines.pop()

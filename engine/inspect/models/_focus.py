@@ -38,7 +38,7 @@ def newest(history: History, moment: int) -> Any | None:
 
 
 def covering(tensors: Sequence[Any], byte: int | None) -> Any | None:
-    """The first of the tensors that has an element over this byte of their storage."""
+    """Return the first of the tensors that has an element over this byte of their storage."""
     if byte is None:
         return None
     return next((t for t in tensors if any(t.extent.elements(byte, byte + 1))), None)
@@ -49,7 +49,7 @@ def element_type(tensor: Any) -> DTypeInfo:
 
 
 def view_row(history: History, tensor: int) -> int:
-    """The row of this tensor in the views table, or -1."""
+    """Return the row of this tensor in the views table, or -1."""
     row: int = history.tables.views.last("tensor", tensor, FOREVER)
     return row
 

@@ -42,7 +42,7 @@ class Grid:
     cells: tuple[tuple[GridCell, ...], ...] = ()
 
     def index(self, row: int, column: int) -> tuple[int, ...]:
-        """The tensor's index at a place of the table."""
+        """Return the tensor's index at a place of the table."""
         return (*self.lead, row, column)[-self.rank :] if self.rank else ()
 
     def row(self, row: int, first: int, count: int) -> tuple[GridCell, ...]:

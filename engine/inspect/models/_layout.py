@@ -37,7 +37,7 @@ class Layout:
 def describe(
     sizes: tuple[int, ...], strides: tuple[int, ...], base_strides: tuple[int, ...] = ()
 ) -> Layout:
-    """The layout in words. `base_strides` (of the tensor it was viewed from) distinguish a diagonal."""
+    """Return the layout in words. `base_strides` (of the tensor it was viewed from) distinguish a diagonal."""
     sizes, strides = tuple(sizes), tuple(strides)
     pattern, sentence = _pattern(sizes, strides, base_strides)
     expected = contiguous_strides(sizes)

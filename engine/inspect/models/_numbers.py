@@ -22,13 +22,13 @@ BY_NAME = {dtype.name: dtype for dtype in DTYPES}
 
 
 def dtype_of(name: str) -> DTypeInfo:
-    """The element type of this name; one that only a damaged trace has is read as bytes."""
+    """Return the element type of this name; one that only a damaged trace has is read as bytes."""
     known = BY_NAME.get(name.removeprefix("torch."))
     return known or DTypeInfo(name, name, "uint", 1, "|u1")
 
 
 def decode(dtype: DTypeInfo, data: Any) -> np.ndarray:
-    """The elements in `data` (bytes whose length is a multiple of the item size)."""
+    """Return the elements in `data` (bytes whose length is a multiple of the item size)."""
     import numpy as np
 
     if not dtype.typestr:  # bfloat16: the upper half of a float32, whose lower half is put back
@@ -49,7 +49,7 @@ def _parts(real: str, imag: str) -> str:
 
 
 def short(dtype: DTypeInfo, value: Any, digits: int = 4) -> str:
-    """A number for a cell: about `digits` digits; a float always shows a point or an exponent."""
+    """Return a number for a cell: about `digits` digits; a float always shows a point or an exponent."""
     if dtype.kind == "complex":
         part = BY_NAME["float64"]
         return _parts(short(part, value.real, digits - 1), short(part, value.imag, digits - 1))

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine._generated.codes import HOLDER_LABELS, HOLDERS
-
 if TYPE_CHECKING:
     from engine.inspect.history import History
-
-_LABELS = dict(zip(HOLDERS, HOLDER_LABELS, strict=True))
-
-
-def holder_word(kind: str) -> str:
-    """Return the word for a kind of holder."""
-    return _LABELS.get(kind, kind.lower())
 
 
 def shape_text(sizes: Sequence[int], times: str = "×") -> str:
@@ -67,7 +58,7 @@ def immortal(refcount: int, python: tuple[int, ...] = (3, 12)) -> bool:
 
 
 def python_of(history: History) -> tuple[int, ...]:
-    """The version of the Python that was recorded, as in its trace: (3, 11)."""
+    """Return the version of the Python that was recorded, as in its trace: (3, 11)."""
     parts = str(history.trace.meta.get("python", "")).split(".")[:2]
     return tuple(int(part) for part in parts if part.isdigit()) or (3, 11)
 

@@ -229,7 +229,7 @@ def _creator_lines(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 @per_history(max_entries=1)
 def _layer_of(history: History) -> np.ndarray:
-    """The layer of each storage: its creator's, if that had most bytes at the peak, or the last."""
+    """Return the layer of each storage: its creator's, if that had most bytes at the peak, or the last."""
     import numpy as np
 
     storages, (group, _, lines) = history.tables.storages, _creator_lines(history)
@@ -276,7 +276,7 @@ def _layers(
 
 
 def _creators(history: History, moment: int, peak_at: int) -> tuple[Creator, ...]:
-    """The lines whose storages were alive at the peak, most bytes first."""
+    """Return the lines whose storages were alive at the peak, most bytes first."""
     import numpy as np
 
     if peak_at < 0:
@@ -325,7 +325,7 @@ def _largest(
 
 
 def _tensor_on(history: History, storage: int, m: int) -> int:
-    """The tensor over a storage that has a name, else the first; 0: none."""
+    """Return the tensor over a storage that has a name, else the first; 0: none."""
     tensors = history.tensors_on(storage, m)
     named = (fact.id for fact in tensors if history.names_of(fact.id, m))
     return next(named, tensors[0].id if tensors else 0)
@@ -336,7 +336,7 @@ def _tensor_on(history: History, storage: int, m: int) -> int:
 
 @per_history(max_entries=2)
 def _leaks(history: History, moment: int) -> tuple[Leak, ...]:
-    """The loops whose iterations each created storages that are still alive at the moment."""
+    """Return the loops whose iterations each created storages that are still alive at the moment."""
     import numpy as np
 
     storages = history.tables.storages
@@ -379,7 +379,7 @@ Part = tuple[tuple[int, int], list[int]]  # (file, line), rows of the storages c
 def _same_loop(
     history: History, loops: dict[tuple[int, int, int], list[int]], m: int
 ) -> dict[tuple[int, int], list[Part]]:
-    """The lines of a frame that ran equally often are those of one loop."""
+    """Group the lines of each frame by how often they ran: those that ran equally often belong to one loop."""
     same: dict[tuple[int, int], list[Part]] = {}
     for (frame, file, line), rows in loops.items():
         runs = len(_runs(history, frame, (file, line), m))
@@ -400,7 +400,7 @@ def _recurring(history: History, rows: list[int], begins: np.ndarray) -> list[in
 
 
 def _runs(history: History, frame: int, at: tuple[int, int], m: int) -> np.ndarray:
-    """The moments at which the line began to run in the frame."""
+    """Return the moments at which the line began to run in the frame."""
     lines = history.tables.lines
     rows = lines.where("frame", frame)
     moments = lines.since[rows[(lines.file[rows] == at[0]) & (lines.line[rows] == at[1])]]
@@ -423,7 +423,7 @@ def _unfinished(history: History, frame: int, begins: np.ndarray, m: int) -> boo
 
 
 def _largest_part(history: History, parts: list[Part]) -> tuple[int, int]:
-    """The line below which most bytes were created."""
+    """Return the line below which most bytes were created."""
     sizes = history.tables.storages.nbytes
     return max(parts, key=lambda part: int(sizes[part[1]].sum()))[0]
 
@@ -460,7 +460,7 @@ def _leak(
 
 
 def _parameters(history: History, m: int) -> np.ndarray:
-    """The storages of leaves that require gradients: a model built in a loop does not leak."""
+    """Return the storages of leaves that require gradients: a model built in a loop does not leak."""
     import numpy as np
 
     flags, tensors = history.autograd.tables.flags, history.tables.tensors
@@ -481,7 +481,7 @@ def _loop_of(history: History, rows: np.ndarray) -> tuple[int, int, int] | None:
 
 
 def holder(history: History, storage: int, m: int) -> str:
-    """The name of the program that keeps a storage: that of a tensor over it, or of a result whose graph saved
+    """Return the name of the program that keeps a storage: that of a tensor over it, or of a result whose graph saved
     it; "": none is known."""
     tensors = [fact.id for fact in history.tensors_on(storage, m)]
     for tensor in tensors:
@@ -497,5 +497,5 @@ def holder(history: History, storage: int, m: int) -> str:
 
 
 def file_name(path: str) -> str:
-    """The last part of a path."""
+    """Return the last part of a path."""
     return PurePath(path).name

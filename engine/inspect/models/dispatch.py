@@ -327,7 +327,7 @@ def _commands(history: History, call: Any, moment: int) -> tuple[DeviceCommand, 
 
 
 def _fused(history: History, call: Any, moment: int) -> tuple[DeviceCommand, ...]:
-    """The commands of the newest launch of a fused group on a device, unless the call is newer."""
+    """Return the commands of the newest launch of a fused group on a device, unless the call is newer."""
     table, launches = history.tables.commands, history.jit.tables.launches
     if not len(launches):
         return ()
@@ -383,7 +383,7 @@ def _call_row(history: History, call: Any, depth: int, current: int, moment: int
 
 
 def _tree(history: History, root: Any, current: int, moment: int) -> tuple[CallRow, ...]:
-    """The call and its nested calls, each below its caller; the first MAX_CALLS."""
+    """Return the call and its nested calls, each below its caller; the first MAX_CALLS."""
     rows: list[CallRow] = []
     waiting = [(root, 0)]
     while waiting and len(rows) < MAX_CALLS:
@@ -395,7 +395,7 @@ def _tree(history: History, root: Any, current: int, moment: int) -> tuple[CallR
 
 
 def _neighbours(history: History, call: Any, moment: int) -> tuple[CallRow, ...]:
-    """The program's calls while the same line ran, including this one."""
+    """Return the program's calls while the same line ran, including this one."""
     root = root_of(history, call)
     line = history.line_at(root.since)
     table = history.tables.calls

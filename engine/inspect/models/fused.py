@@ -118,7 +118,7 @@ class FusedModel:
 
 
 def project(history: History, moment: int, selection: Selection) -> FusedModel:
-    """The kernel that ran last."""
+    """Return the kernel that ran last."""
     jit = history.jit
     number = jit.fused.at(moment)
     kernel = jit.fused.kernel(number, moment) if number else None

@@ -113,7 +113,7 @@ class InterpreterModel:
 
 
 def project(history: History, moment: int, selection: Selection) -> InterpreterModel:
-    """The innermost frame that runs at the moment, else the one that ran last before it."""
+    """Return the innermost frame that runs at the moment, else the one that ran last before it."""
     jit = history.jit
     frames = jit.tables.frames
     if not len(frames):
@@ -124,7 +124,7 @@ def project(history: History, moment: int, selection: Selection) -> InterpreterM
         return InterpreterModel(
             moment, "Nothing has run in the interpreter yet: the first frame comes later."
         )
-    row = int(running[-1]) if len(running) else _last_ended(frames, started, moment)
+    row = int(running[-1]) if len(running) else _last_ended(frames, started)
     return _Frame(history, row, moment, selection).model(running)
 
 
@@ -134,14 +134,14 @@ def _why(jit: Any) -> str:
     return "No compiled function ran. Compile one: f = engine.jit.script(f), then call it."
 
 
-def _last_ended(frames: Any, started: int, moment: int) -> int:
-    """The frame that ended last; of nested ones that is the outermost."""
+def _last_ended(frames: Any, started: int) -> int:
+    """Return the frame that ended last; of nested ones that is the outermost."""
     return int(max(range(max(0, started - WATCHED), started), key=lambda row: frames.until[row]))
 
 
 @per_history(max_entries=1024)
 def _described(history: History, code: int) -> list[tuple[str, str, SourceRange | None, int]]:
-    """The text, operation, place in the source and Value of each instruction of a code."""
+    """Return the text, operation, place in the source and Value of each instruction of a code."""
     fact = history.jit.code(code)
     return [
         (
@@ -156,7 +156,7 @@ def _described(history: History, code: int) -> list[tuple[str, str, SourceRange 
 
 @per_history(max_entries=1024)
 def _register_names(history: History, code: int) -> dict[tuple[int, int], tuple[int, str]]:
-    """The Value and its name that each instruction of a code moves into each register. Where several
+    """Return the Value and its name that each instruction of a code moves into each register. Where several
     are stored at once, or for the compiler's own use, it is the Value for which the register is read."""
     fact = history.jit.code(code)
     listed = fact.instructions if fact is not None else ()
@@ -179,12 +179,12 @@ def _register_names(history: History, code: int) -> dict[tuple[int, int], tuple[
 
 
 def _value_name(instruction: dict[str, Any]) -> str:
-    """The name of an instruction's Value, without %."""
+    """Return the name of an instruction's Value, without %."""
     return str(instruction["text"]).partition("(%")[2].rstrip(")")
 
 
 def _values_made(history: History, instruction: dict[str, Any]) -> frozenset[int]:
-    """The Value that an instruction moves, or those that its node makes."""
+    """Return the Value that an instruction moves, or those that its node makes."""
     value, node = int(instruction["value"]), int(instruction["node"])
     return frozenset((value,)) if value else frozenset(history.jit.links.values_of.get(node, ()))
 
@@ -213,7 +213,7 @@ class _Frame:
         )
 
     def _code_now(self, code: int) -> int:
-        """The code of the frame: after a bail-out another code runs, from its first step on."""
+        """Return the code of the frame: after a bail-out another code runs, from its first step on."""
         steps, outs = self.jit.tables.steps, self.jit.tables.bail_outs
         rows = steps.until_now("frame", self.number, self.moment)
         last = int(steps.since[rows[-1]]) if len(rows) else -1
@@ -274,7 +274,7 @@ class _Frame:
         )  # fmt: skip
 
     def _at(self, pc: int) -> dict[str, Any] | None:
-        """The instruction; None before the first, and for a program counter out of range (damaged trace)."""
+        """Return the instruction; None before the first, and for a program counter out of range (damaged trace)."""
         listed = self.code.instructions if self.code is not None else ()
         return listed[pc] if 0 <= pc < len(listed) else None
 
@@ -288,7 +288,7 @@ class _Frame:
         return bool(self.family) and bool(_values_made(self.history, instruction) & self.family)
 
     def _next_pc(self, rows: Any, pc: int) -> int:
-        """The instruction of the frame's next recorded step; -1: it is in other code."""
+        """Return the instruction of the frame's next recorded step; -1: it is in other code."""
         steps = self.jit.tables.steps
         own = steps.where("frame", self.number)
         ran = self._at(pc)
@@ -296,7 +296,7 @@ class _Frame:
         return int(steps.pc[own[len(rows)]]) if len(rows) < len(own) and not bailed else -1
 
     def _source_range(self, pc: int) -> tuple[SourceRange | None, Any]:
-        """The source range of an instruction, and its function."""
+        """Return the source range of an instruction, and its function."""
         instruction = self._at(pc)
         if instruction is None or not instruction["span"]:
             return None, self.jit.function(int(self.jit.tables.frames.function[self.row]))
@@ -311,13 +311,13 @@ class _Frame:
             return ()
         follows = self._at(next_pc)
         then = follows["span"] if follows is not None else None
-        coming = then[1] if then and then[0] == function.file else 0
+        next_line = then[1] if then and then[0] == function.file else 0
         indices = self.jit.links.own_ranges(self.family) if self.family else frozenset()
         highlighted = {value.line for value in indices if value.file == function.file}
         return tuple(
             SourceLine(
                 line, text, SyntaxSelection(function.id, "line", line),
-                source_range is not None and source_range.line == line, coming == line, line in highlighted,
+                source_range is not None and source_range.line == line, next_line == line, line in highlighted,
             )
             for line, text in enumerate(function.source.splitlines(), function.first_line)
         )  # fmt: skip

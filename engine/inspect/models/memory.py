@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from engine.inspect.events import holder_label
 from engine.inspect.history.cache import per_history
 from engine.inspect.layout import Extent
-from engine.inspect.models._wording import holder_word, immortal, python_of, shape_text
+from engine.inspect.models._wording import immortal, python_of, shape_text
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -57,7 +58,7 @@ class TensorBox:
     lo: int  # first byte it can touch, counted from the start of the storage
     hi: int  # the byte after the last
     bar: tuple[int, ...]  # per bucket of the storage: 0 untouched, 1 in part, 2 wholly
-    wrapped: bool  # a Python object for it is alive
+    wrapped: bool  # it has a Python object
     object: ObjectBox | None  # and this is what was recorded of it
     names: tuple[NameBox, ...]
     held_by: tuple[str, ...]  # what else holds it, in words
@@ -129,7 +130,7 @@ class MemoryMap:
 
 
 def project(history: History, moment: int, selection: Selection) -> MemoryMap:
-    """The map at `moment`. More than LIMIT tensors: the selected, the named, the newest come first."""
+    """Return the map at `moment`. More than LIMIT tensors: the selected, the named, the newest come first."""
     facts = history.tensors_at(moment)
     current = history.line_at(moment)
     names = _names(history, moment, current.frame if current else 0)
@@ -192,7 +193,7 @@ def _devices(history: History, moment: int, storages: Sequence[Any]) -> tuple[De
 
 
 def _bytes(storages: Sequence[Any]) -> int:
-    """The memory of storages together: one on the device meta has a size, and no address."""
+    """Return the memory of storages together: one on the device meta has a size, and no address."""
     return sum(fact.nbytes for fact in storages if fact.address)
 
 
@@ -248,7 +249,7 @@ class _State:
 
 
 def _states(history: History, moment: int, tensors: Sequence[Any]) -> dict[int, _State]:
-    """The state of each tensor: all of them at once, for one by one takes ten times as long."""
+    """Return the state of each tensor: all of them at once, for one by one takes ten times as long."""
     numbers = [fact.id for fact in tensors]
     states = zip(
         history.versions_of([fact.counter for fact in tensors], moment),
@@ -344,13 +345,13 @@ def _object(history: History, seen: Any) -> ObjectBox:
 
 
 def _kept_by(owners: Any) -> tuple[str, ...]:
-    """The holders of a tensor without a name: those of its object, and of its TensorImpl."""
+    """Return the holders of a tensor without a name: those of its object, and of its TensorImpl."""
     parts = owners.object.holders if owners.object else ()
     recorded = [part for part in parts if part.kind != "ELSEWHERE"]
     recorded += [part for part in owners.impl.holders if part.kind != "WRAPPER" or not parts]
     elsewhere = [part for part in parts if part.kind == "ELSEWHERE"]
     return tuple(
-        dict.fromkeys(part.name or holder_word(part.kind) for part in (*recorded, *elsewhere))
+        dict.fromkeys(part.name or holder_label(part.kind) for part in (*recorded, *elsewhere))
     )
 
 
@@ -394,7 +395,7 @@ def _code(history: History, current: Any) -> str:
 
 
 def _freed(history: History, moment: int, alive: Sequence[Any]) -> tuple[FreedTensor, ...]:
-    """The tensors that existed when the line before this moment began, and do not any more."""
+    """Return the tensors that existed when the line before this moment began, and no longer exist."""
     before = history.previous(moment, "line")
     if before is None or before >= moment:
         return ()

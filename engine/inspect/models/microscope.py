@@ -133,7 +133,7 @@ class _Bench:
         self._contents: dict[tuple[int, int], Contents] = {}
 
     def outs(self) -> tuple[int, ...]:
-        """The tensors that came out: the results, or what the call wrote. A schema cannot mark the items
+        """Return the tensors that came out: the results, or what the call wrote. A schema cannot mark the items
         of a list as written; the recording has their writes."""
         if self.call.results:
             return tuple(t for t in self.call.results if t)
@@ -160,7 +160,7 @@ class _Bench:
         return self._contents[key]
 
     def read(self, argument: str, index: Index) -> Any:
-        """The recorded value of an input cell; nothing when it was not kept."""
+        """Return the recorded value of an input cell; nothing when it was not kept."""
         fact = self.inputs.get(argument)
         if fact is None or len(index) != len(fact.sizes):
             return None
@@ -232,7 +232,7 @@ class _Bench:
 
 
 def project(history: History, moment: int, selection: Selection) -> MicroscopeModel:
-    """The chosen call, and the chosen cell of it."""
+    """Return the chosen call, and the chosen cell of it."""
     call = chosen_call(history, moment, selection)
     if call is None:
         return MicroscopeModel(why="No operator was called up to this moment: step forward.")
@@ -253,8 +253,8 @@ def project(history: History, moment: int, selection: Selection) -> MicroscopeMo
         return MicroscopeModel(**head, why=f"The call failed: {call.error}")
     if not outs:
         why = "No tensor came out of this call"
-        in_place = full_op(call.schema).partition(".")[0].endswith("_")
-        why += ": it writes into its arguments." if in_place else "."
+        writes = "!)" in call.schema
+        why += ": it writes into its arguments." if writes else "."
         return MicroscopeModel(**head, why=why, **_tables(bench, {}))
     selected = selection.tensor if selection.tensor in outs else outs[0]
     out = history.tensor(selected, bench.until)
@@ -307,7 +307,7 @@ def _first(fact: Any) -> Index | None:
 
 
 def _cell(out: Any, selection: Selection, selected: int) -> Index | None:
-    """The selected cell of the result, else its first."""
+    """Return the selected cell of the result, else its first."""
     if selection.tensor == selected or (not selection.tensor and selection.storage == out.storage):
         return cursor(out, selection)
     return _first(out)
@@ -327,7 +327,7 @@ def _rule(call: Any, bench: _Bench, out: Any) -> Rule | None:
 
 
 def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> dict[str, Any]:
-    """A table for each input, first those that feed the cell. One that feeds nothing is shown from its
+    """Return a table for each input, first those that feed the cell. One that feeds nothing is shown from its
     first cell on, if there is room: a step of an optimizer takes hundreds."""
     names = sorted(bench.inputs, key=lambda name: name not in by_argument)
     visible = by_argument.keys() | set(names[:TABLES])
@@ -348,7 +348,7 @@ def _tables(bench: _Bench, by_argument: dict[str, list[Index]]) -> dict[str, Any
 def _picked(
     bench: _Bench, op_call: OpCall, rule: Rule | None, selection: Selection, outs: tuple[int, ...]
 ) -> tuple[FeedRow | None, tuple[Index, ...], bool]:
-    """The selected input cell, the output cells that it feeds, and whether all were checked."""
+    """Return the selected input cell, the output cells that it feeds, and whether all were checked."""
     index = selection.cell.index if selection.cell is not None else None
     if rule is None or index is None or selection.tensor in outs:
         return None, (), True
@@ -418,7 +418,7 @@ def _near(cell: Index, sizes: Index) -> list[Index]:
 
 
 def _formulas(bench: _Bench, formula: CellFormula, out: TableRow, index: Index) -> tuple[str, str]:
-    """The recipe with names, and with numbers."""
+    """Return the recipe with names, and with numbers."""
     value = out.grid.cell(index).text or "?"
     named = _formula(bench, formula, lambda row: cell_name(row.label, row.index))
     counted = _formula(bench, formula, lambda row: row.text or "?")

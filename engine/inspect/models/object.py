@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.inspect.models._wording import holder_word, immortal, pluralise, python_of
+from engine.inspect.events import holder_label
+from engine.inspect.models._wording import immortal, pluralise, python_of
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -70,7 +71,7 @@ class ObjectModel:
 
 
 def project(history: History, moment: int, selection: Selection) -> ObjectModel:
-    """The object of the selected tensor, else of the one that a name was bound to last."""
+    """Return the object of the selected tensor, else of the one that a name was bound to last."""
     tensor, why = shown_tensor(history, moment, selection)
     fact = history.tensor(tensor, moment) if tensor else None
     if fact is None:
@@ -96,7 +97,7 @@ def project(history: History, moment: int, selection: Selection) -> ObjectModel:
         immortal=immortal(seen.refcount, python) if seen else False,
         seen=seen.since if seen else -1,
         header=tuple(_header(seen, tensor, python)) if seen else (),
-        counts=tuple(_count(*row, history, moment) for row in counts),
+        counts=tuple(_count(*row) for row in counts),
     )
 
 
@@ -134,13 +135,13 @@ def _header(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
         yield Word(offset, raw.hex(" "), value, field, meaning)
 
 
-def _count(title: str, field: str, id: int, owners: Any, history: History, moment: int) -> Count:
-    holders = tuple(_holder(holder, history, moment) for holder in owners.holders)
+def _count(title: str, field: str, id: int, owners: Any) -> Count:
+    holders = tuple(_holder(holder) for holder in owners.holders)
     total = sum(holder.count for holder in holders)
     return Count(title, field, id, owners.count, total, holders, owners.seen)
 
 
-def _holder(holder: Any, history: History, moment: int) -> HolderRow:
+def _holder(holder: Any) -> HolderRow:
     tensor = holder.id if holder.kind in ("TENSOR", "SPARSE") else 0
-    text = holder.name or holder_word(holder.kind)
+    text = holder.name or holder_label(holder.kind)
     return HolderRow(holder.count, holder.kind, text, tensor, holder.since)

@@ -88,7 +88,7 @@ class QueueModel:
 
 
 def project(history: History, moment: int, selection: Selection, zoom: int = 0) -> QueueModel:
-    """The queue of the device whose command is the newest at the moment, else of the first."""
+    """Return the queue of the device whose command is the newest at the moment, else of the first."""
     import numpy as np
 
     commands, waits = history.tables.commands, history.tables.waits
@@ -134,20 +134,20 @@ def project(history: History, moment: int, selection: Selection, zoom: int = 0) 
 
 @per_history(max_entries=8)
 def moments_of(history: History, kind: str) -> tuple[int, ...]:
-    """The moments of all commands or waits."""
+    """Return the moments of all commands or waits."""
     table = history.tables.waits if kind == "wait" else history.tables.commands
     return tuple(int(each) for each in table.since)
 
 
 def _end(ended: np.ndarray) -> np.ndarray:
-    """The end of each; a command without a recorded end never ends."""
+    """Return the end of each; a command without a recorded end never ends."""
     import numpy as np
 
     return np.where(ended > 0, ended, np.iinfo(np.int64).max)
 
 
 def _percent(edges: np.ndarray, since: np.ndarray, until: np.ndarray) -> tuple[int, ...]:
-    """The share of each column that the intervals, which do not overlap, cover."""
+    """Return the share of each column that the intervals, which do not overlap, cover."""
     import numpy as np
 
     order = np.argsort(since, kind="stable")
@@ -165,7 +165,7 @@ def _percent(edges: np.ndarray, since: np.ndarray, until: np.ndarray) -> tuple[i
 
 
 def _total(start: int, stop: int, since: np.ndarray, until: np.ndarray) -> int:
-    """The nanoseconds of [start, stop) in the intervals."""
+    """Return the nanoseconds of [start, stop) in the intervals."""
     import numpy as np
 
     return int(np.maximum(np.minimum(until, stop) - np.maximum(since, start), 0).sum())

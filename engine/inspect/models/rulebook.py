@@ -88,7 +88,7 @@ class RulebookModel:
 
 @per_history(max_entries=1)
 def _calls_of_op(history: History) -> dict[str, tuple[int, ...]]:
-    """The numbers of the calls of the library's operators, oldest first."""
+    """Return the numbers of the calls of the library's operators, oldest first."""
     table = history.tables.calls
     numbers: dict[str, list[int]] = {}
     known: dict[int, str] = {}
@@ -101,27 +101,27 @@ def _calls_of_op(history: History) -> dict[str, tuple[int, ...]]:
 
 
 def product_calls(history: History) -> tuple[int, ...]:
-    """The numbers of all calls that multiply by a rulebook, in order."""
+    """Return the numbers of all calls that multiply by a rulebook, in order."""
     known = _calls_of_op(history)
     return tuple(sorted(call for op in PRODUCTS for call in known.get(op, ())))
 
 
 @per_history(max_entries=1)
 def offset_moments(history: History) -> tuple[int, ...]:
-    """The moments at which the products of kernel offsets begin, over all calls."""
+    """Return the moments at which the products of kernel offsets begin, over all calls."""
     return tuple(
         sorted(m for call in product_calls(history) for m in _beginnings(history, call).values())
     )
 
 
 def _beginnings(history: History, call: int) -> dict[int, int]:
-    """When each offset began, by its number: the call selects its matrix."""
-    began: dict[int, int] = {}
+    """Return the moment at which each offset began, by its number: the call selects its matrix then."""
+    offset_starts: dict[int, int] = {}
     for child in history.calls_of(call):
         if child.op == "select":
             number = next((a.value for a in child.args if a.name == "index"), -1)
-            began.setdefault(int(number), child.since)
-    return began
+            offset_starts.setdefault(int(number), child.since)
+    return offset_starts
 
 
 def _product_call(history: History, moment: int, selection: Selection) -> Any | None:
@@ -147,7 +147,7 @@ def _tensor_argument(call: Any, name: str) -> int:
 
 
 def _rulebook_call(history: History, call: Any) -> tuple[Any | None, bool]:
-    """The call that built the pairs, and whether this one uses them from outputs to inputs."""
+    """Return the call that built the pairs, and whether this one uses them from outputs to inputs."""
     rows = history.tensor(_tensor_argument(call, "in_rows"), call.since)
     if rows is None:
         return None, False
@@ -163,7 +163,7 @@ def _rulebook_call(history: History, call: Any) -> tuple[Any | None, bool]:
 
 
 def _values(history: History, tensor: int, moment: int, count: int) -> np.ndarray | None:
-    """The first rows of a tensor, or nothing if one of their values is unknown."""
+    """Return the first rows of a tensor, or nothing if one of their values is unknown."""
     import numpy as np
 
     fact = history.tensor(tensor, moment) or history.described(tensor, moment)
@@ -188,7 +188,7 @@ def _sites(values: np.ndarray | None) -> tuple[Site, ...]:
 
 
 def project(history: History, moment: int, selection: Selection) -> RulebookModel:
-    """The chosen call, and the offset that it computes at this moment."""
+    """Return the chosen call, and the offset that it computes at this moment."""
     call = _product_call(history, moment, selection)
     if call is None:
         return RulebookModel(
@@ -266,7 +266,7 @@ def _fits(sizes: dict[str, Any]) -> bool:
 
 
 def _out_shape(sizes: dict[str, Any]) -> tuple[int, ...]:
-    """The sizes of the output, by the rule of every convolution."""
+    """Return the sizes of the output, by the rule of every convolution."""
     if sizes["submanifold"]:
         return tuple(sizes["spatial_shape"])
     return tuple(
@@ -285,9 +285,9 @@ def _out_shape(sizes: dict[str, Any]) -> tuple[int, ...]:
 def _offsets(
     history: History, call: Any, moment: int, kernel: tuple[int, ...], starts: list[int]
 ) -> tuple[tuple[OffsetRow, ...], int]:
-    """Every offset with its state, and the number of the current one; -1 before the first."""
-    began = _beginnings(history, call.id)
-    reached = {number: since for number, since in began.items() if since <= moment}
+    """Return every offset with its state, and the number of the current one; -1 before the first."""
+    offset_starts = _beginnings(history, call.id)
+    reached = {number: since for number, since in offset_starts.items() if since <= moment}
     current = max(reached, key=lambda number: reached[number], default=-1)
     rows = []
     for number in range(len(starts) - 1):
@@ -300,7 +300,9 @@ def _offsets(
         elif number in reached:
             state = "done"
         rows.append(
-            OffsetRow(number, _position(number, kernel), pairs, began.get(number, -1), state)
+            OffsetRow(
+                number, _position(number, kernel), pairs, offset_starts.get(number, -1), state
+            )
         )
     return tuple(rows), current
 
@@ -321,7 +323,7 @@ def _pairs(
     near: tuple[Site, ...],
     far: tuple[Site, ...],
 ) -> tuple[PairRow, ...]:
-    """The pairs of the current offset, with the features that are gathered."""
+    """Return the pairs of the current offset, with the features that are gathered."""
     if not 0 <= current < len(starts) - 1:
         return ()
     first, last = starts[current], min(starts[current + 1], starts[current] + MAX_PAIRS)

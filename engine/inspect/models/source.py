@@ -113,7 +113,7 @@ def project(history: History, moment: int, selection: Selection) -> SourceModel:
 
 
 def _first_file(history: History) -> int:
-    """The file of the first frame, so that there is something to read before the first line runs."""
+    """Return the file of the first frame, so that there is something to read before the first line runs."""
     files = history.tables.frames.file
     return int(files[0]) if len(files) else 0
 
@@ -146,7 +146,7 @@ def _lines(
 
 
 def _touched(history: History, moment: int, selection: Selection, file: int) -> frozenset[int]:
-    """The lines under which the selected tensor or storage was made, written, named or used."""
+    """Return the lines under which the selected tensor or storage was made, written, named or used."""
     import numpy as np
 
     tables = history.tables
@@ -226,7 +226,7 @@ def _stack(history: History, moment: int) -> tuple[StackFrame, ...]:
 
 
 def _output(history: History, moment: int) -> tuple[OutputLine, ...]:
-    """The last lines that the program wrote up to the moment, oldest first."""
+    """Return the last lines that the program wrote up to the moment, oldest first."""
     table = history.tables.output
     lines: list[OutputLine] = []
     for row in range(table.started_by(moment) - 1, -1, -1):
@@ -242,7 +242,7 @@ def _output(history: History, moment: int) -> tuple[OutputLine, ...]:
 
 
 def _error(history: History, moment: int) -> str:
-    """The exception that is being raised at this moment."""
+    """Return the exception that is being raised at this moment."""
     if moment < 0:
         return ""
     event = history.event(moment)

@@ -142,7 +142,7 @@ class StorageModel:
 
 
 def project(history: History, moment: int, selection: Selection) -> StorageModel:
-    """The storage of the selected tensor, or the selected storage itself, as it is at a moment."""
+    """Return the storage of the selected tensor, or the selected storage itself, as it is at a moment."""
     tensor = focus(history, moment, selection)
     if tensor is not None and (explanation := sparse_words(history, moment, tensor)):
         return StorageModel(why=explanation)
@@ -151,7 +151,7 @@ def project(history: History, moment: int, selection: Selection) -> StorageModel
     if storage is None:
         return StorageModel(why="No storage is alive at this moment: step forward.")
     placed = _placed(history, moment, storage)
-    lanes, more = _lanes(history, moment, storage, placed, tensor)
+    lanes, more = _lanes(history, moment, placed, tensor)
     cell = _cell_type([other for other, _ in placed], tensor)
     contents = Contents.of(history, storage.id, moment, storage.nbytes)
     counters = sorted({other.counter for other, _ in placed if other.storage == storage.id})
@@ -182,7 +182,7 @@ def project(history: History, moment: int, selection: Selection) -> StorageModel
 
 
 def _placed(history: History, moment: int, storage: Any) -> list[tuple[Any, int]]:
-    """Every live tensor over this memory, with its storage's offset from this one."""
+    """Return every live tensor over this memory, with its storage's offset from this one."""
     placed = [(tensor, 0) for tensor in history.tensors_on(storage.id, moment)]
     for other, shift in _others(history, moment, storage):
         for tensor in history.tensors_on(other, moment):
@@ -210,9 +210,9 @@ def _others(history: History, moment: int, storage: Any) -> list[tuple[int, int]
 
 
 def _lanes(
-    history: History, moment: int, storage: Any, placed: Sequence[tuple[Any, int]], selected: Any
+    history: History, moment: int, placed: Sequence[tuple[Any, int]], selected: Any
 ) -> tuple[tuple[Lane, ...], int]:
-    """Return a lane per tensor, always including the chosen one, and the number of omitted
+    """Return a lane per tensor, always including the selected one, and the number of omitted
     tensors."""
     retained = list(placed[:MAX_LANES])
     if selected is not None and all(tensor.id != selected.id for tensor, _ in retained):
@@ -251,7 +251,7 @@ def _lanes(
 
 
 def _cell_type(tensors: Sequence[Any], selected: Any) -> DTypeInfo:
-    """The selected tensor's dtype, unless another tensor of the storage has smaller elements."""
+    """Return the selected tensor's dtype, unless another tensor of the storage has smaller elements."""
     kinds = [element_type(tensor) for tensor in tensors]
     if selected is not None:
         kinds.insert(0, element_type(selected))
@@ -259,7 +259,7 @@ def _cell_type(tensors: Sequence[Any], selected: Any) -> DTypeInfo:
 
 
 def _selected_byte(storage: Any, tensor: Any, selection: Selection) -> int:
-    """The selected byte of this storage; selecting an index of the tensor selects its first byte."""
+    """Return the selected byte of this storage; selecting an index of the tensor selects its first byte."""
     cell = selection.cell
     if cell is None:
         return -1

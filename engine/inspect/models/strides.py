@@ -112,7 +112,7 @@ class StridesModel:
     strip: tuple[StripCell, ...] = ()  # those around the cursor
 
     def cells(self, first: int, count: int) -> tuple[StripCell, ...]:
-        """The strip's cells [first, first + count)."""
+        """Return the strip's cells [first, first + count)."""
         assert self.extent is not None
         assert self.grid is not None
         last = min(first + count, self.count)
@@ -141,7 +141,7 @@ class StridesModel:
 
 
 def project(history: History, moment: int, selection: Selection) -> StridesModel:
-    """The layout of the selected tensor, with the formula of the selected cell."""
+    """Return the layout of the selected tensor, with the formula of the selected cell."""
     tensor = focus(history, moment, selection)
     if tensor is None:
         return StridesModel(why="No tensor is alive at this moment: step forward.")
@@ -183,7 +183,7 @@ def project(history: History, moment: int, selection: Selection) -> StridesModel
 
 
 def chain(history: History, tensor: int, moment: int) -> tuple[DerivationStep, ...]:
-    """The operators that created the tensor, back to the tensor that is not a view."""
+    """Return the operators that created the tensor, back to the tensor that is not a view."""
     steps: list[DerivationStep] = []
     while tensor and len(steps) < MAX_CHAIN:
         steps.append(_step(history, tensor, moment))
@@ -241,7 +241,7 @@ def _formula(tensor: Any, storage: Any, extent: Extent, cell: GridCell) -> Addre
 def _sharers(
     extent: Extent, hits: list[Hit], current: tuple[int, ...]
 ) -> tuple[tuple[int, ...], ...]:
-    """The other indices of the same element, up to MAX_SHARERS."""
+    """Return the other indices of the same element, up to MAX_SHARERS."""
     others = (index for hit in hits for index in _repeated(extent, hit.index) if index != current)
     return tuple(islice(others, MAX_SHARERS))
 

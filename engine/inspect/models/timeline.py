@@ -91,7 +91,7 @@ class Timeline:
 
 
 def window(moment: int, end: int, zoom: int) -> tuple[int, int]:
-    """The events [first, last) that a bar shows: all, or 1/2 of them for every step of the zoom.
+    """Return the events [first, last) that a bar shows: all, or 1/2 of them for every step of the zoom.
 
     It moves by half its length, so that it does not move with every step."""
     size = min(end, max(CLOSEST, end >> zoom))
@@ -101,7 +101,7 @@ def window(moment: int, end: int, zoom: int) -> tuple[int, int]:
 
 
 def project(history: History, moment: int, selection: Selection, zoom: int = 0) -> Timeline:
-    """The events around `moment`, and the density of the whole run or of a window."""
+    """Return the events around `moment`, and the density of the whole run or of a window."""
     end = history.end
     if not end:
         return Timeline(moment, 0, 0, 0, 0, (), (), 0, 0, 1, (), (), (), None, ())
@@ -180,7 +180,7 @@ def _density(history: History, begin: int, end: int, span: int) -> tuple[int, ..
 
 
 def _outputs(history: History, first: int, last: int, span: int) -> tuple[int, ...]:
-    """The moments of the window at which the program wrote to stdout or stderr, one per column at most."""
+    """Return the moments of the window at which the program wrote to stdout or stderr, one per column at most."""
     moments = history.tables.output.since
     inside = moments[(moments >= first) & (moments < last)].tolist()
     return tuple({(moment - first) // span: moment for moment in reversed(inside)}.values())[::-1]
@@ -188,7 +188,7 @@ def _outputs(history: History, first: int, last: int, span: int) -> tuple[int, .
 
 @per_history(max_entries=4)
 def _regions(history: History, first: int, last: int) -> tuple[RegionBar, ...]:
-    """The regions that the window shows, at most one per column: those that surround others first."""
+    """Return the regions that the window shows, at most one per column: those that surround others first."""
     table = history.tables.regions
     inside = ((table.since < last) & (table.until > first)).nonzero()[0][:COLUMNS]
     bars = []

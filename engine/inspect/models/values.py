@@ -98,7 +98,7 @@ class ValuesModel:
     left: int = 0
 
     def row(self, row: int, first: int, count: int) -> tuple[ValueCell, ...]:
-        """The cells [first, first + count) of a row of the slice."""
+        """Return the cells [first, first + count) of a row of the slice."""
         if self.grid is None:
             return ()
         return tuple(self.cell(cell) for cell in self.grid.row(row, first, count))
@@ -134,7 +134,7 @@ class ValuesModel:
 
 
 def project(history: History, moment: int, selection: Selection) -> ValuesModel:
-    """The selected tensor's numbers at a moment, compared with the moment before the last line."""
+    """Return the selected tensor's numbers at a moment, compared with the moment before the last line."""
     tensor = focus(history, moment, selection)
     if tensor is None:
         return ValuesModel(why="No tensor is alive at this moment: step forward.")
@@ -174,7 +174,7 @@ def project(history: History, moment: int, selection: Selection) -> ValuesModel:
 
 
 def _earlier(history: History, storage: Any, moment: int) -> tuple[int, Contents | None]:
-    """The moment before the last line, and what the storage held then."""
+    """Return the moment before the last line, and what the storage held then."""
     before = history.previous(moment, "line")
     old = history.storage(storage.id, before) if before < moment else None
     if old is None:
@@ -234,7 +234,7 @@ def _statistics(
 
 
 def _recorded(history: History, storage: int, moment: int, extent: Extent) -> Recorded | None:
-    """The newest write, if it covers the whole tensor and was sampled (Note [Sampled values])."""
+    """Return the newest write, if it covers the whole tensor and was sampled (Note [Sampled values])."""
     table = history.tables.values
     row = table.last("storage", storage, moment)
     lo, hi = extent.span

@@ -22,7 +22,7 @@ from engine.jit.frontend.arguments import Arguments, match
 from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import CompileError, NotSupportedError
 from engine.jit.frontend.functions import CompiledFunction, build, called_from
-from engine.jit.frontend.materialise import native_function
+from engine.jit.frontend.materialise import add_method
 from engine.jit.frontend.signatures import Surroundings, signature
 from engine.jit.frontend.source import source_of
 from engine.jit.frontend.sugared_values import MethodValue, PythonValue, SimpleValue, SugaredValue
@@ -45,7 +45,7 @@ class ScriptClass:
     plain = True  # a program can create objects of it, unlike modules.ModuleClass
 
     def __init__(self, python: type) -> None:
-        self.python = python  # which refers back to this
+        self.python = python  # which holds a reference to this object
         self.name = free_name(class_name(python))
         self.type = Type("class", (), self.name, (), python.__name__)
         self.native = NativeClass(lib.uh_class_new(self.name.encode()))
@@ -54,7 +54,7 @@ class ScriptClass:
             raise_last()
         self.attributes: dict[str, Type] = {}
         self.methods: dict[str, CompiledFunction] = {}
-        self.making: Context | None = None  # of __init__, which may add attributes
+        self.init_context: Context | None = None  # of __init__, which may add attributes
         CLASSES[self.name] = self
 
     def compile(self) -> None:
@@ -138,8 +138,8 @@ class ScriptClass:
         node.set("name", name)
 
     def _added(self, c: Context, tree: ast.Attribute, owner: SimpleValue, type: Type) -> bool:
-        """Returns whether `__init__` sets the attribute here for the first time."""
-        first = c.frame.find(c.source.function.args.args[0].arg) if self.making is c else None
+        """Adds an attribute that `__init__` sets for the first time; returns whether this is such an assignment."""
+        first = c.frame.find(c.source.function.args.args[0].arg) if self.init_context is c else None
         if first is None or first.value is not owner:
             return False
         if c.builder.block != c.builder.outermost:
@@ -159,7 +159,7 @@ class ScriptClass:
         c.fail(
             tree,
             f"Wrong type for attribute assignment. Expected {expected} but got {value}",
-            f"Hint: annotate it where __init__ makes it: self.x: {value} = ...",
+            f"Hint: annotate it where __init__ sets it: self.x: {value} = ...",
         )
         raise AssertionError
 
@@ -196,8 +196,8 @@ class ScriptClass:
         if mark := decorators.modifier_of(member):
             raise c.fail(
                 tree,
-                f"method '{name}' of {self.python.__name__} is marked @jit.{mark}, and objects of "
-                "compiled code have no methods of Python",
+                f"method '{name}' of {self.python.__name__} is marked @jit.{mark}, but objects of "
+                "compiled code cannot call Python",
                 "Hint: compile it, or mark a function that takes what it needs",
             )
         compiled = self.method(c, tree, name)
@@ -229,7 +229,7 @@ class ScriptClass:
         return node.outputs[0]
 
     def method(self, c: Context | None, tree: ast.AST | None, name: str) -> CompiledFunction:
-        """Returns a method, compiled at its first use."""
+        """Returns a method; compiles it at its first use."""
         fn = vars(self.python)[name]
         return self._compiled(c, tree, name, fn)
 
@@ -255,7 +255,8 @@ class ScriptClass:
                     raise
                 word = f"{self.python.__name__}.{name}"
                 raise called_from(c, tree, word, error) from None
-            self._add(name, compiled)
+            self.methods[name] = compiled
+            add_method(self.handle, name, compiled)
         return self.methods[name]
 
     def _build(self, fn: Callable[..., Any], name: str) -> CompiledFunction:
@@ -281,13 +282,6 @@ class ScriptClass:
             f"{self.name}.{name}",
         )
 
-    def _add(self, name: str, compiled: CompiledFunction) -> None:
-        """Adds a method to the class in the core, so that graphs that call it can be verified."""
-        self.methods[name] = compiled
-        function = native_function(compiled).handle
-        if lib.uh_class_add_method(self.handle, name.encode(), function) < 0:
-            raise_last()
-
 
 class _OfClass(Surroundings):
     """Resolves names in a method: the class is known there before its name is bound."""
@@ -312,8 +306,9 @@ def known_class(python: type) -> ScriptClass | None:
 
 
 def script_class(python: type) -> ScriptClass:
-    """Returns a class, compiled at its first use. Raises: CompileError; UnknownType for a class that
-    cannot be compiled."""
+    """Returns the compiled class of a Python class; compiles it at its first use.
+
+    Raises: CompileError; UnknownType for a class that cannot be compiled."""
     compiled_class = known_class(python)
     if compiled_class is None:
         reason = _why_not(python)
@@ -336,7 +331,7 @@ def _has_source(fn: Callable[..., Any]) -> bool:
 def _why_not(python: type) -> str:
     if decorators.modifier_of(python) == "interface":
         return (
-            "an interface is the type of a submodule alone. Hint: annotate the attribute in the "
+            "only a submodule can have an interface as its type. Hint: annotate the attribute in the "
             "class of the module, and call it as self.child(x)"
         )
     if issubclass(python, Module):

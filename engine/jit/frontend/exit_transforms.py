@@ -125,7 +125,7 @@ def _compile(c: Context, step: Step) -> Exit:
 
 
 def run_and_close(c: Context, steps: Sequence[Step]) -> Exit:
-    """Compiles statements, one of which may leave a `with` for good."""
+    """Compiles statements that may leave an enclosing `with`."""
     before = c.opened
     ended = run(c, steps)
     c.opened = before

@@ -171,7 +171,7 @@ def build(
         c.surroundings = surroundings
         c.returns, c.declared = returns, returns is not None
         if owner is not None and name == "__init__":
-            owner.making = c
+            owner.init_context = c
         _enter(c, tree, parameters, constants or {}, owner)
         _body(c, tree, fn)
         return _finish(c, fn, name, full_name or unique_name(name), parameters, owner)

@@ -137,7 +137,7 @@ def _loop(
         start(iteration)
         steps: list[Step] = list(tree.body)
         if way in ("might", "exits") or has_return:
-            steps.append(_continue_step(c, tree, body))
+            steps.append(_continue_step(tree, body))
         ended = run(c, steps)
         c.target = before
         values = ended.values
@@ -165,7 +165,7 @@ def first_true(c: Context, tree: ast.AST) -> SimpleValue:
     return c.builder.constant(tree, True)
 
 
-def _continue_step(c: Context, tree: ast.AST, body: Body) -> Step:
+def _continue_step(tree: ast.AST, body: Body) -> Step:
     return ExitStep(lambda: Exit("exits", body.values(tree, body.go_on(), None)))
 
 

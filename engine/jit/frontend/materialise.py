@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from engine.jit.frontend.modules import CompiledModule
 
 
+def add_method(class_handle: int, name: str, compiled: CompiledFunction) -> None:
+    """Adds a method to a class of the core, so that graphs that call it can be verified."""
+    c_integer(
+        lib.uh_class_add_method(class_handle, name.encode(), native_function(compiled).handle)
+    )
+
+
 def native_function(compiled: CompiledFunction) -> NativeFunction:
     """Returns the function of the core, with all its callees; created once."""
     if compiled.native is not None:

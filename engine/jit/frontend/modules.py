@@ -26,7 +26,7 @@ from engine.jit.frontend.environment import Context
 from engine.jit.frontend.errors import CompileError
 from engine.jit.frontend.functions import CompiledFunction, build, called_from
 from engine.jit.frontend.indexing import static_slice
-from engine.jit.frontend.materialise import native_function
+from engine.jit.frontend.materialise import add_method
 from engine.jit.frontend.module_attributes import Attribute, Described, describe
 from engine.jit.frontend.rules import rule
 from engine.jit.frontend.signatures import Parameter, Surroundings, signature, with_types
@@ -40,7 +40,7 @@ from engine.jit.frontend.sugared_values import (
     SugaredTupleValue,
     SugaredValue,
 )
-from engine.jit.runtime.native_classes import CLASSES, NativeClass
+from engine.jit.runtime.native_classes import CLASSES, KINDS, NativeClass
 from engine.jit.types.jit_type import NONE, Type, is_subtype
 from engine.jit.types.qualified_names import class_name, free_name
 from engine.nn.containers import ModuleDict, ModuleList, Sequential
@@ -49,7 +49,6 @@ from engine.nn.modules.utils import weight_and_bias
 from engine.nn.parameter import is_lazy
 from engine.nn.parameter_containers import ParameterDict, ParameterList
 
-_KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
 # A ScriptModule keeps its own.
 _classes: WeakValueDictionary[Any, ModuleClass] = WeakValueDictionary()
 
@@ -77,7 +76,7 @@ class ModuleClass:
     """The class of some modules, as compiled code sees it; `module` is one of them."""
 
     plain = False  # unlike classes.ScriptClass, whose objects a program creates
-    making: Context | None = None
+    init_context: Context | None = None
 
     def __init__(
         self, module: Module, described: Described, submodules: dict[str, ModuleClass]
@@ -96,7 +95,7 @@ class ModuleClass:
         self.handle = self.native.handle
         CLASSES[self.name] = self
         for attribute in self.attributes:
-            kind = _KINDS[attribute.kind]
+            kind = KINDS[attribute.kind]
             done = lib.uh_class_add_attribute(
                 self.handle, attribute.name.encode(), attribute.of.text.encode(), kind
             )
@@ -370,11 +369,8 @@ class ModuleClass:
         return build(fn, name, source, surroundings, parameters, returns, constants, self, full)
 
     def _add(self, name: str, compiled: CompiledFunction) -> None:
-        """Adds a method to the class in the core, so that graphs that call it can be verified."""
         self.methods[name] = compiled
-        function = native_function(compiled).handle
-        if lib.uh_class_add_method(self.handle, name.encode(), function) < 0:
-            raise_last()
+        add_method(self.handle, name, compiled)
 
 
 def call_method(

@@ -1,4 +1,4 @@
-"""`with`: enters contexts before its body and leaves them after it, on every exit.
+"""`with`: enters its contexts before the body and leaves them after it, on every exit.
 
 The body is compiled in the enclosing block, so its names stay known. A `return`, `break` or `continue`
 leaves the contexts first; after an error the executor restores the modes.
@@ -49,8 +49,8 @@ def _entered(c: Context, tree: ast.expr) -> tuple[Leave, SugaredValue]:
         not_supported(
             c.source,
             tree,
-            f"with statements of other things than {namespace()}.no_grad(), enable_grad(), "
-            "set_grad_enabled(mode), inference_mode() and objects of scripted classes aren't supported",
+            f"with statements aren't supported except for {namespace()}.no_grad(), enable_grad(), "
+            "set_grad_enabled(mode), inference_mode() and objects of scripted classes",
             "put `with` around the call of this function",
         )
     args = [*tree.args, *[keyword.value for keyword in tree.keywords]]

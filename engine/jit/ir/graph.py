@@ -27,7 +27,21 @@ from engine.tensor import Tensor
 __all__ = ["Block", "Graph", "Node", "Use", "Value"]
 
 
-class Graph:
+class _NodeContainer:
+    """The search of a graph, a block, or the blocks of a node."""
+
+    __slots__ = ()
+
+    def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
+        """Returns all nodes of a kind; with `recurse` also those of inner blocks."""
+        raise NotImplementedError
+
+    def findNode(self, kind: str, recurse: bool = True) -> Node | None:
+        """Returns the first node of a kind, or None."""
+        return next(iter(self.findAllNodes(kind, recurse)), None)
+
+
+class Graph(_NodeContainer):
     """A program in SSA form: `str(graph)` is PyTorch's text, `Graph.parse` reads it back.
 
     >>> g = Graph.parse('''graph(%x : Tensor):
@@ -170,12 +184,8 @@ class Graph:
         """Returns the node whose outputs are the graph's inputs."""
         return self.block().paramNode()
 
-    def findNode(self, kind: str, recurse: bool = True) -> Node | None:
-        """The first node of a kind, or None."""
-        return next(iter(self.findAllNodes(kind, recurse)), None)
-
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
-        """All nodes of a kind."""
+        """Returns all nodes of a kind."""
         return self.block().findAllNodes(kind, recurse)
 
     # Changing
@@ -476,7 +486,7 @@ def value_id(value: Any) -> int:
     raise TypeError(f"graph: expected a Value, got a {type(value).__name__}{instead}")
 
 
-class Node(_Part):
+class Node(_NodeContainer, _Part):
     """One operation. `node.i("name")`, `.f`, `.s`, `.t`... are its attributes by kind."""
 
     __slots__ = ()
@@ -583,12 +593,8 @@ class Node(_Part):
         span = self._data()["span"]
         return f"{span[0]}:{span[1]}:{span[2]}" if span else ""
 
-    def findNode(self, kind: str, recurse: bool = True) -> Node | None:
-        """The first node of a kind in its blocks, or None."""
-        return next(iter(self.findAllNodes(kind, recurse)), None)
-
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
-        """All nodes of a kind in its blocks."""
+        """Returns all nodes of a kind in its blocks."""
         return [node for block in self.blocks() for node in block.findAllNodes(kind, recurse)]
 
     def isBefore(self, other: Node) -> bool:
@@ -694,7 +700,7 @@ class Node(_Part):
         return f"{outputs} = {self.kind()}{f'[{attributes}]' if attributes else ''}({inputs})"
 
 
-class Block(_Part):
+class Block(_NodeContainer, _Part):
     """A sequence of nodes: a graph's, or one of an If or Loop."""
 
     __slots__ = ()
@@ -722,10 +728,6 @@ class Block(_Part):
                 continue
             yield node
             waiting += [iter(block.nodes()) for block in reversed(node.blocks())]
-
-    def findNode(self, kind: str, recurse: bool = True) -> Node | None:
-        """The first node of a kind, or None."""
-        return next(iter(self.findAllNodes(kind, recurse)), None)
 
     def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
         """Returns all nodes of a kind; with `recurse` also those of inner blocks."""

@@ -21,6 +21,7 @@ from engine.jit.types.qualified_names import free_name
 # The front end's ModuleClass or ScriptClass of each class, by its name in graphs.
 CLASSES: WeakValueDictionary[str, Any] = WeakValueDictionary()
 KINDS = {"attribute": 0, "module": 0, "parameter": 1, "buffer": 2}
+"""The number that the core has for each kind of attribute."""
 
 
 @dataclass(frozen=True)

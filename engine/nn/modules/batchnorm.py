@@ -231,7 +231,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalises every channel of every sample of (N, C, L) or (C, L) by itself.
+    """Normalises every channel of every sample of (N, C, L) or (C, L) separately.
 
     >>> import engine
     >>> InstanceNorm1d(1, eps=0.)(engine.tensor([[[1., 3.]]]))
@@ -242,13 +242,13 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalises every channel of every sample of (N, C, H, W) or (C, H, W) by itself."""
+    """Normalises every channel of every sample of (N, C, H, W) or (C, H, W) separately."""
 
     ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalises every channel of every sample of (N, C, D, H, W) or (C, D, H, W) by itself."""
+    """Normalises every channel of every sample of (N, C, D, H, W) or (C, D, H, W) separately."""
 
     ranks = (4, 5)
 

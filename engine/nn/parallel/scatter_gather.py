@@ -1,4 +1,4 @@
-"""Inputs distributed over devices, of which there is one."""
+"""Inputs distributed over devices; there is only one."""
 
 from __future__ import annotations
 

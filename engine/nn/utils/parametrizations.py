@@ -8,6 +8,7 @@ import engine
 from engine.nn import functional
 from engine.nn.module import Module
 from engine.nn.utils.parametrize import register_parametrization
+from engine.nn.utils.spectral_norm import output_dim
 from engine.tensor import Tensor
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
@@ -137,8 +138,7 @@ def spectral_norm(
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     if dim is None:
-        kinds = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
-        dim = int(isinstance(module, tuple(getattr(engine.nn, kind) for kind in kinds)))
+        dim = output_dim(module)
     parametrization = _SpectralNorm(weight, n_power_iterations, dim, eps)
     return register_parametrization(module, name, parametrization)
 

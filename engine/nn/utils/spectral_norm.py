@@ -53,6 +53,12 @@ def _hook_of(module: Module, name: str) -> int | None:
     return None
 
 
+def output_dim(module: Module) -> int:
+    """Return the dimension of a module's weight that counts its outputs: 1 for transposed convolutions, else 0."""
+    transposed = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
+    return int(isinstance(module, tuple(getattr(engine.nn, name) for name in transposed)))
+
+
 def spectral_norm(
     module: Any,
     name: str = "weight",
@@ -68,8 +74,7 @@ def spectral_norm(
     if _hook_of(module, name) is not None:
         raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
     if dim is None:
-        kinds = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
-        dim = int(isinstance(module, tuple(getattr(engine.nn, kind) for kind in kinds)))
+        dim = output_dim(module)
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
     weight = module._parameters.pop(name, None)
     if weight is None:

@@ -177,9 +177,9 @@ def _watch_steps(optimizer: Optimizer) -> None:
 
     @functools.wraps(function)
     def step(*args: Any, **kwargs: Any) -> Any:
-        me: Any = reference()
-        me._opt_called = True
-        return function.__get__(me, type(me))(*args, **kwargs)
+        owner: Any = reference()
+        owner._opt_called = True
+        return function.__get__(owner, type(owner))(*args, **kwargs)
 
     step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     optimizer.step = step  # type: ignore[method-assign]

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from engine.utils.data.channel import receive
 from engine.utils.data.worker import Task, run_worker
 
-_PATIENCE = 5.0  # seconds that a worker has to stop by itself before it is terminated
+_PATIENCE = 5.0  # seconds in which a worker may end before it is terminated
 
 
 class _Workers:

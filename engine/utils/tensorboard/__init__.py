@@ -92,7 +92,7 @@ class SummaryWriter(tensorboardX.SummaryWriter):
     def add_graph(self, model: Any, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise NotImplementedError: TensorBoard's graphs are TensorFlow's."""
         raise NotImplementedError(
-            "SummaryWriter.add_graph is not there; `underhood show --view jit` shows a model's graph, and "
+            "SummaryWriter.add_graph is not supported; `underhood show --view jit` shows a model's graph, and "
             f"{namespace()}.onnx.export writes one for other viewers"
         )
 

@@ -32,7 +32,7 @@ KINDS = {
 
 
 def program(seed: int) -> list[dict[str, Any]]:
-    """The steps that belong to a seed; operands are numbers that the pool's size is taken of."""
+    """Return the steps that belong to a seed; operands are numbers that the pool's size is taken of."""
     draw = random.Random(seed)
     steps = [{"kind": "leaf", "grad": True, "size": 2}]
     while len(steps) < STEPS:
@@ -209,7 +209,7 @@ def backward(m: Any, pool: list[Any], a: Any, b: Any, step: dict[str, Any]) -> t
 
 
 def gradient_of(x: Any) -> Any:
-    """A number for its .grad; None where it has none."""
+    """Return a number for its .grad; None where it has none."""
     if x.grad is None:
         return None
     total = x.grad.detach().sum().item()

@@ -28,15 +28,15 @@ SCENARIOS: dict[str, Callable[[Any], Any]] = {}
 
 
 def scenario(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Adds a function of the module to the table, under its own name."""
+    """Add a function of the module to the table, under its own name."""
     name = function.__name__.removesuffix("_")
-    assert name not in SCENARIOS, f"two scenarios are called {name}"
+    assert name not in SCENARIOS, f"two scenarios have the name {name}"
     SCENARIOS[name] = function
     return function
 
 
 def scenario_of(**cases: Any) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
-    """Adds a function of the module and a case: one scenario for each, called name[case]."""
+    """Add a function of the module and a case: one scenario per case, with the name name[case]."""
 
     def add(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         for name, case in cases.items():
@@ -49,14 +49,14 @@ def scenario_of(**cases: Any) -> Callable[[Callable[[Any, Any], Any]], Callable[
 
 
 def all_scenarios() -> dict[str, Callable[[Any], Any]]:
-    """The whole table, by name."""
+    """Return the whole table, by name."""
     for name in FILES:
         importlib.import_module(f"scenarios_{name}")
     return SCENARIOS
 
 
 def log_of(module: Any, name: str) -> Any:
-    """The log of one scenario, as it is after JSON."""
+    """Return the log of one scenario, converted to JSON and back."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         log = SCENARIOS[name](module)
@@ -64,7 +64,7 @@ def log_of(module: Any, name: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Tensors as nested lists, everything else as JSON has it; numbers it does not have as text."""
+    """Return tensors as nested lists, and everything else as JSON values; inf and NaN as strings."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -90,7 +90,7 @@ def difference(ours: Any, theirs: Any, path: str = "") -> str | None:
     elif isinstance(ours, dict) and isinstance(theirs, dict) and set(ours) == set(theirs):
         if set(ours) == {"raises", "says"} and ours["raises"] == theirs["raises"]:
             missing = [fact for fact in theirs["says"] if fact not in ours["says"]]
-            return f"{path}: the text of {ours['raises']} lacks {missing}" if missing else None
+            return f"{path}: the message of {ours['raises']} lacks {missing}" if missing else None
         result = (difference(ours[key], theirs[key], f"{path}.{key}") for key in theirs)
         return next(filter(None, result), None)
     elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
@@ -104,17 +104,17 @@ def difference(ours: Any, theirs: Any, path: str = "") -> str | None:
     return f"{path or 'the log'}: {ours!r}, PyTorch returns {theirs!r}"
 
 
-# ---- words of the scenarios
+# ---- helpers of the scenarios
 
 
 def leaf(m: Any, *values: Any, grad: bool = True, dtype: str = "float64") -> Any:
-    """A tensor of the values (of one nested list) that requires grad."""
+    """Return a tensor of the values (or of one nested list) that requires grad."""
     data = values[0] if len(values) == 1 and isinstance(values[0], list) else list(values)
     return m.tensor(data, dtype=getattr(m, dtype), requires_grad=grad)
 
 
 def error(call: Callable[[], Any], *facts: str) -> Any:
-    """The class of the error that `call` raises, and which of the facts its text has."""
+    """Return the class of the error that `call` raises, and the facts that its message contains."""
     try:
         value = call()
     except Exception as raised:
@@ -124,8 +124,8 @@ def error(call: Callable[[], Any], *facts: str) -> Any:
 
 
 def name(node: Any) -> str | None:
-    """A node's name, without the namespace that the core's own have and without the number of the
-    overload, which counts the rows of PyTorch's table; its _unsafe_view is a view like any other."""
+    """Return a node's name without its namespace and without the number at its end, which only PyTorch's
+    table of gradients explains. PyTorch's UnsafeViewBackward counts as ViewBackward."""
     if node is None:
         return None
     plain_name = node.name().split("::")[-1].rstrip("0123456789")
@@ -133,24 +133,24 @@ def name(node: Any) -> str | None:
 
 
 def graph(node: Any) -> Any:
-    """The node with those it leads to: [name, [[next, output number], ...]]."""
+    """Return a node and the graph below it: [name, [[next node, its output number], ...]]."""
     if node is None:
         return None
-    return [name(node), [[graph(after), number] for after, number in node.next_functions]]
+    return [name(node), [[graph(next_node), number] for next_node, number in node.next_functions]]
 
 
 def about(x: Any) -> list[Any]:
-    """requires_grad, is_leaf, and the node's name."""
+    """Return requires_grad, is_leaf and the name of the node."""
     return [x.requires_grad, x.is_leaf, name(x.grad_fn)]
 
 
 def alive(*references: Any) -> list[bool]:
-    """Return for each weak reference if its object still exists, without a collection of cycles."""
+    """Return whether the object of each weak reference still exists; no cycles are collected."""
     return [reference() is not None for reference in references]
 
 
 def double(m: Any, **methods: Any) -> Any:
-    """A Function that doubles; `methods` replace its own."""
+    """Return a Function that doubles its input; `methods` replace its own."""
 
     def forward(ctx, x):
         return x * 2
@@ -164,11 +164,11 @@ def double(m: Any, **methods: Any) -> Any:
 
 
 class Mark:
-    """An object to be saved in something whose end `weakref.ref(Mark())` then shows."""
+    """An object that its owner stores: when a weak reference to it dies, the owner has been freed."""
 
 
 def marking(m: Any) -> Any:
-    """A Function whose node keeps a Mark: apply(x, mark) is x * 2."""
+    """Return a Function whose node stores a Mark: apply(x, mark) is x * 2."""
 
     def forward(ctx: Any, x: Any, mark: Mark) -> Any:
         ctx.mark = mark
@@ -179,7 +179,7 @@ def marking(m: Any) -> Any:
 
 @contextlib.contextmanager
 def no_collection() -> Any:
-    """Cycles are not collected: an object that is freed inside was released by its last holder."""
+    """Suspend the collection of cycles: an object that is freed inside was released by its last holder."""
     gc.collect()
     gc.disable()
     try:

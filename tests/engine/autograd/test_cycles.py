@@ -32,7 +32,7 @@ def _collected() -> Iterator[None]:
 
 
 def holding(*things: Any) -> Callable[..., None]:
-    """A hook that holds `things`, and fails where they were taken from it."""
+    """Return a hook that holds `things`, and fails where they were taken from it."""
 
     def hook(*arguments: Any) -> None:
         assert things

@@ -23,7 +23,7 @@ CALLS = {
 
 
 def operators_called(path: Path, call: Callable[..., object], x: engine.Tensor) -> list[str]:
-    """The names of the operators that the call runs, without overloads."""
+    """Return the names of the operators that the call runs, without overloads."""
     with record(path) as recording:
         call(x)
     trace = TraceReader.open(recording.path)

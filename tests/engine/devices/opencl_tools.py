@@ -20,7 +20,7 @@ needs_opencl = pytest.mark.skipif(
 
 
 def code(index: int = 0) -> int:
-    """The number of a device in the C ABI."""
+    """Return the number of a device in the C ABI."""
     return TYPE | (index + 1) << 8
 
 

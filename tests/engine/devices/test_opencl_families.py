@@ -39,7 +39,7 @@ def integers(high: int, *sizes: int) -> engine.Tensor:
 
 
 def backward(call: Call) -> Call:
-    """The call followed by the gradients of its floating arguments."""
+    """Return the call followed by the gradients of its floating arguments."""
 
     def both(*args: engine.Tensor) -> list[engine.Tensor]:
         own = [a.detach().clone().requires_grad_(a.is_floating_point()) for a in args]

@@ -25,7 +25,7 @@ HEADER = "underhood/underhood_library.hpp"
 
 
 def build_library(source: Path, folder: Path) -> Path:
-    """The shared object of one C or C++ file."""
+    """Return the shared object of one C or C++ file."""
     target = folder / f"lib{source.stem}.so"
     compiler = (*CPP, f"-I{_precompiled()}") if source.suffix == ".cpp" else C
     _compile(*compiler, "-shared", source, "-o", target)
@@ -34,7 +34,7 @@ def build_library(source: Path, folder: Path) -> Path:
 
 @functools.cache
 def _precompiled() -> str:
-    """The folder of the header as GCC has compiled it: most of a small library's time is the header's."""
+    """Return the folder of the header as GCC has compiled it: most of a small library's time is the header's."""
     folder = tempfile.TemporaryDirectory(prefix="underhood-header-")
     atexit.register(folder.cleanup)
     target = Path(folder.name, f"{HEADER}.gch")
@@ -44,7 +44,7 @@ def _precompiled() -> str:
 
 
 def build_program(source: Path, folder: Path) -> Path:
-    """The program of one C file."""
+    """Return the program of one C file."""
     target = folder / source.stem
     _compile(("cc", "gcc"), "-std=c11", source, "-o", target)
     return target

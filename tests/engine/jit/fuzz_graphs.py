@@ -92,7 +92,7 @@ def run_all(text: str) -> str:
 
 
 def in_a_process(text: str) -> str:
-    """The same in a child: what became of it, or the signal that ended it."""
+    """Return the same in a child: what became of it, or the signal that ended it."""
     child = os.fork()
     if child == 0:
         resource.setrlimit(resource.RLIMIT_CPU, (10, 11))

@@ -71,7 +71,7 @@ def valid_files() -> list[bytes]:
 
 
 def rewritten(source: random.Random, valid: bytes) -> bytes:
-    """The same tensors with another program: a few places of its JSON changed."""
+    """Return the same tensors with another program: a few places of its JSON changed."""
     size = int.from_bytes(valid[:8], "little")
     header = json.loads(valid[8 : 8 + size])
     text = header["__metadata__"][_KEY]

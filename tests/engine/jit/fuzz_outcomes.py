@@ -118,7 +118,7 @@ def plain(lib: Any, value: Any) -> Any:
 
 
 def difference(actual_outcome: Outcome, expected: Outcome, tolerance: float = 0.0) -> str:
-    """The first thing that is not the same; nothing where all is."""
+    """Return the first thing that is not the same; nothing where all is."""
     if actual_outcome.error is not None or expected.error is not None:
         return _of_errors(actual_outcome.error, expected.error)
     for item in ("parts", "memory", "gradients"):
@@ -144,7 +144,7 @@ def _of_errors(actual: Exception | None, expected: Exception | None) -> str:
 
 
 def _last_line(error: Exception) -> str:
-    """The message alone: compiled code writes a traceback before it."""
+    """Return the message alone: compiled code writes a traceback before it."""
     return str(error).rstrip("\n").split("\n")[-1]
 
 

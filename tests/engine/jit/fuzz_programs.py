@@ -166,7 +166,7 @@ class Writer:
         return self.random.choice(choices)
 
     def filled(self, text: str, depth: int = 0) -> str:
-        """A pattern with a tensor for each {} and a number for each {k}."""
+        """Return a pattern with a tensor for each {} and a number for each {k}."""
         text = text.replace("{k}", str(self.random.randint(0, 4)))
         while "{}" in text:
             text = text.replace("{}", self.tensor(depth), 1)

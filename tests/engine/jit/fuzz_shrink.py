@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 
 def shrunk(text: str, fails: Callable[[str], bool], max_tries: int = 2000) -> str:
-    """The smallest text found with at most `max_tries` tries; `text` itself where it does not fail."""
+    """Return the smallest text found with at most `max_tries` tries; `text` itself where it does not fail."""
     text = ast.unparse(ast.parse(text))
     if not fails(text):
         return text
@@ -42,7 +42,7 @@ def _smaller(text: str) -> Iterator[str]:
 
 
 def _edits(tree: ast.AST) -> Iterator[tuple[int, Callable[[], None]]]:
-    """Every change of a tree, with the number of nodes that are its concern."""
+    """Yield every change of a tree, with the number of nodes that are its concern."""
     for node in ast.walk(tree):
         for field, value in ast.iter_fields(node):
             if isinstance(value, list):

@@ -45,7 +45,7 @@ def tensor_of(archive: int, name: str) -> engine.Tensor:
 
 
 def write(path: Any, tensors: dict[str, engine.Tensor], metadata: dict[str, str]) -> list[str]:
-    """A file by the native writer; the names under which the tensors are in it."""
+    """Return a file by the native writer; the names under which the tensors are in it."""
     writer, names = lib.uh_archive_writer_new(), []
     try:
         for name, tensor in tensors.items():

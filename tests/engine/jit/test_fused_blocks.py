@@ -55,7 +55,7 @@ BINARY: list[Callable[[Any, Any], Any]] = [
 
 
 def program(seed: int) -> Callable[[Any, Any], Any]:
-    """A function of two tensors: a random walk over what has been computed so far."""
+    """Return a function of two tensors: a random walk over what has been computed so far."""
     choose = random.Random(seed)
     steps = [
         (choose.choice(BINARY), choose.random(), choose.random())

@@ -69,7 +69,7 @@ def test_gradients_are_eagers(name: str) -> None:
 
 
 def _folded() -> list[str]:
-    """The operators whose entries declare a fold."""
+    """Return the operators whose entries declare a fold."""
     entries = yaml.safe_load((ROOT / "csrc/ops/reduce.yaml").read_text())
     return [entry["schema"].partition("(")[0] for entry in entries if "fold" in entry]
 

@@ -168,7 +168,7 @@ def test_headers_stand_alone(header):
 
 
 def symbols(path: Path) -> tuple[set[str], set[str]]:
-    """The dynamic symbols of a 64-bit ELF file: those it defines, those it needs."""
+    """Return the dynamic symbols of a 64-bit ELF file: those it defines, those it needs."""
     content = path.read_bytes()
     (start,) = struct.unpack_from("<Q", content, 0x28)
     size, count = struct.unpack_from("<HH", content, 0x3A)

@@ -26,7 +26,7 @@ REASSOCIATES = ("batch_mm", "fuse")
 
 
 def program(seed: int, folder: Path) -> Any:
-    """The function of a seed, from a separate file: `jit.script` reads its source."""
+    """Return the function of a seed, from a separate file: `jit.script` reads its source."""
     path = folder / f"program_{seed}.py"
     path.write_text(Program(Random(seed)).source)
     spec = importlib.util.spec_from_file_location(f"program_{seed}", path)

@@ -37,7 +37,7 @@ def test_interfaces_say_what_a_submodule_has():
     assert engine.equal(jit.script(Scored(Doubles()))(X), X * 2)
     with pytest.raises(RuntimeError, match="has no method 'forward' of the interface Scores"):
         jit.script(Scored(nn.Module()))
-    with pytest.raises(RuntimeError, match="an interface is the type of a submodule alone"):
+    with pytest.raises(RuntimeError, match="only a submodule can have an interface as its type"):
         jit.script(_takes_scores)
 
 

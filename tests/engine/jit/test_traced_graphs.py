@@ -15,7 +15,7 @@ TENSOR = re.compile(r"value=[^\[]*\[ CPU\w+\{[\d,]*\} \]\]")
 
 
 def comparable(graph) -> list[str]:
-    """The text without places, and without the order in which attributes of modules are read."""
+    """Return the text without places, and without the order in which attributes of modules are read."""
     text = re.sub(r", scope: .*", "", re.sub(r" # .*", "", str(graph)))
     text = TENSOR.sub("value=<Tensor>]", text)
     text = re.sub(r"__torch__\.[\w.]+", "Module", text)

@@ -69,7 +69,7 @@ def compiled(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
 
 
 def passes(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
-    """The graph as it is, and after each pass alone."""
+    """Yield the graph as it is, and after each pass alone."""
     graph = scripted.inlined_graph
     yield from differences(graph.run, eager)
     for name in jit.passes():
@@ -144,7 +144,7 @@ def trained_twice(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[s
 
 
 def recorded(module: ModuleType, scripted: Any, eager: Eager) -> Iterator[str]:
-    """The same under record(), to the numbers of versions."""
+    """Yield the same under record(), to the numbers of versions."""
     path = Path(module.__file__ or "").with_suffix(".uht")
     with record(path):
         watched = {case: outcome(engine, scripted, arguments(engine, case)) for case in CASES}
@@ -216,7 +216,7 @@ def failures(check: Check, text: str, folder: Path) -> list[str]:
 
 
 def smallest(check: Check, text: str, folder: Path, failure: str) -> str:
-    """A smaller program that fails in the same way: the same case, the same kind of difference."""
+    """Return a smaller program that fails in the same way: the same case, the same kind of difference."""
     kind = re.sub(r"[\d\[].*", "", failure, flags=re.DOTALL)
 
     def fails(smaller: str) -> bool:

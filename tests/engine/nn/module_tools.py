@@ -21,17 +21,17 @@ both = pytest.mark.parametrize("library", ["engine", "torch"])
 
 
 def named(library: str) -> Any:
-    """The engine, or PyTorch where it is installed."""
+    """Return the engine, or PyTorch where it is installed."""
     return engine if library == "engine" else pytest.importorskip("torch")
 
 
 def without_library(text: str) -> str:
-    """An error's text with the library's name taken out."""
+    """Return an error's text with the library's name taken out."""
     return text.replace("torch.", "engine.").replace("(torch ", "(engine ")
 
 
 def ours(value: Any) -> Any:
-    """A value of PyTorch's as the engine has it."""
+    """Return a value of PyTorch's as the engine has it."""
     import torch
 
     if isinstance(value, torch.nn.Parameter):
@@ -53,7 +53,7 @@ def ours(value: Any) -> Any:
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    """All that is in nested tuples and lists."""
+    """Yield all that is in nested tuples and lists."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from tensors(item)

@@ -20,7 +20,7 @@ def raises(error: type[Exception], text: str, call: Any) -> None:
 
 
 def simple(L: Any) -> Any:
-    """A module with one of everything."""
+    """Return a module with one of everything."""
     module = L.nn.Module()
     module.weight = L.nn.Parameter(L.ones(2))
     module.register_buffer("count", L.zeros(1))

@@ -33,7 +33,7 @@ def samples(name: str, training: bool) -> list[Any]:
 
 
 def built(name: str, build: Any, call: Any, training: bool) -> tuple[Any, Any]:
-    """The engine's module and PyTorch's, with the same state."""
+    """Return the engine's module and PyTorch's, with the same state."""
     own = getattr(nn, name)(*ours(build.args), **ours(build.kwargs))
     other = getattr(torch.nn, name)(*build.args, **build.kwargs)
     own.train(training)

@@ -20,7 +20,7 @@ def drawn(*shape: int) -> Any:
 
 
 def layer_of(name: str) -> tuple[Any, Any, list[Any]]:
-    """A layer, a function of (input, weights...), and these."""
+    """Return a layer, a function of (input, weights...), and these."""
     engine.manual_seed(4)
     kind, options = CASES[name]
     layer = getattr(nn, kind)(INPUT, HIDDEN, dtype=engine.float64, **options)

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 
 def both(kind: str, *sizes: int, **options: Any) -> tuple[Any, Any]:
-    """A layer of ours and one of PyTorch's with the same weights."""
+    """Return a layer of ours and one of PyTorch's with the same weights."""
     other = getattr(torch.nn, kind)(*sizes, dtype=torch.float64, **options)
     own = getattr(nn, kind)(*sizes, dtype=engine.float64, **options)
     assert list(own.state_dict()) == list(other.state_dict())

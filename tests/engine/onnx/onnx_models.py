@@ -16,14 +16,14 @@ onnxruntime = pytest.importorskip("onnxruntime", reason="the package onnxruntime
 
 
 def leaves(value: Any) -> list[Tensor]:
-    """The tensors and numbers of a result, in order."""
+    """Return the tensors and numbers of a result, in order."""
     if isinstance(value, (list, tuple)):
         return [leaf for item in value for leaf in leaves(item)]
     return [value if isinstance(value, Tensor) else engine.tensor(value)]
 
 
 def session(model: Any) -> Any:
-    """An onnxruntime session of one thread for a model, a path or an ONNXProgram."""
+    """Return an onnxruntime session of one thread for a model, a path or an ONNXProgram."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
@@ -32,7 +32,7 @@ def session(model: Any) -> Any:
 
 
 def run(model: Any, *inputs: Tensor) -> list[Any]:
-    """The outputs of onnxruntime for inputs in order."""
+    """Return the outputs of onnxruntime for inputs in order."""
     live = model if hasattr(model, "get_inputs") else session(model)
     feeds = dict(zip((x.name for x in live.get_inputs()), (x.numpy() for x in inputs), strict=True))
     return list(live.run(None, feeds))

@@ -52,20 +52,20 @@ FUSED = [name for name, (kind, _) in CASES.items() if kind in ("SGD", "Adam", "A
 
 
 def start(seed: int = 0, dtype: str = "float64") -> list[np.ndarray]:
-    """The parameters' first values."""
+    """Return the parameters' first values."""
     draw = np.random.default_rng(seed)
     return [np.asarray(draw.standard_normal(shape), dtype) for shape in SHAPES]
 
 
 def gradients(step: int, dtype: str = "float64") -> list[np.ndarray]:
-    """A gradient for every parameter, some elements of which are zero."""
+    """Return a gradient for every parameter, some elements of which are zero."""
     draw = np.random.default_rng(1000 + step)
     matches = [np.asarray(draw.standard_normal(shape), dtype) for shape in SHAPES]
     return [np.where(np.abs(g) < 0.1, 0, g).astype(dtype) for g in matches]
 
 
 def leaf(library: Any, values: np.ndarray) -> Any:
-    """A parameter of `library` (engine or torch) with these values."""
+    """Return a parameter of `library` (engine or torch) with these values."""
     return library.tensor(
         values.tolist(), dtype=getattr(library, str(values.dtype))
     ).requires_grad_()
@@ -79,7 +79,7 @@ def set_gradients(library: Any, params: list[Any], step: int, dtype: str = "floa
 def train(
     library: Any, kind: str, options: dict[str, Any], dtype: str = "float64", steps: int = STEPS
 ) -> tuple[Any, list[list[np.ndarray]]]:
-    """The optimizer after `steps` steps, and the parameters after each."""
+    """Return the optimizer after `steps` steps, and the parameters after each."""
     params = [leaf(library, values) for values in start(dtype=dtype)]
     optimizer = getattr(library.optim, kind)(params, **options)
     seen = []

@@ -82,7 +82,7 @@ METRICS = [1.0, 0.9, 0.9, 0.9, 0.91, 0.8, 0.85, 0.84, 0.9, 1.1, 1.2, 0.7, 0.71, 
 
 
 def groups(library: Any, leaves: list[Any], kind: str = "SGD") -> Any:
-    """An optimizer of two groups with different rates."""
+    """Return an optimizer of two groups with different rates."""
     options = {"momentum": 0.9} if kind == "SGD" else {}
     both = [{"params": leaves[:1]}, {"params": leaves[1:], "lr": 0.2}]
     return getattr(library.optim, kind)(both, lr=0.05, **options)

@@ -38,7 +38,7 @@ def values(seed: int, shape: tuple[int, ...], some_rows: bool = False) -> list[A
 
 
 def train(library: Any, name: str, dtype: str, steps: int = 12) -> tuple[Any, list[list[Any]]]:
-    """The optimizer after `steps` steps, and the parameters after each."""
+    """Return the optimizer after `steps` steps, and the parameters after each."""
     kind, options, shapes = CASES[name]
     sparse, float_type = kind == "SparseAdam", getattr(library, dtype)
     params = [

@@ -19,7 +19,7 @@ def params(dtype: str = "float64") -> list[Any]:
 
 
 def followed(formula: Any, steps: int = STEPS) -> list[list[np.ndarray]]:
-    """The parameters after each step by `formula(p, g, state, t) -> p`."""
+    """Return the parameters after each step by `formula(p, g, state, t) -> p`."""
     current = start()
     states: list[dict[str, Any]] = [{} for _ in current]
     seen = []

@@ -173,7 +173,7 @@ def test_an_embedding_gives_the_rows_it_read() -> None:
 
 
 def trained(library: Any, name: str) -> list[float]:
-    """The losses of a few steps from equal weights."""
+    """Return the losses of a few steps from equal weights."""
     draw = np.random.default_rng(3)
     tensor = lambda *shape: library.tensor(draw.standard_normal(shape).astype("float32"))  # noqa: E731
     functional = library.nn.functional

@@ -88,7 +88,7 @@ def zipped(entries: list[tuple[str, bytes]], compression: int = zipfile.ZIP_STOR
 
 
 def damaged_pickle(content: bytes, dice: random.Random) -> bytes:
-    """A zip that is intact, with a pickle that is not."""
+    """Return a zip that is intact, with a pickle that is not."""
     entries = records(content)
     entries["archive/data.pkl"] = damage(entries["archive/data.pkl"], dice)
     return zipped(list(entries.items()))
@@ -106,7 +106,7 @@ def _numbers(content: bytes, signature: bytes, at: int, kind: str, dice: random.
 
 
 def lying_zip(content: bytes, dice: random.Random) -> bytes:
-    """A zip whose headers lie: sizes, offsets, flags, methods, lengths of names."""
+    """Return a zip whose headers lie: sizes, offsets, flags, methods, lengths of names."""
     for _ in range(dice.randint(1, 3)):
         signature, at, kind = dice.choice(
             [
@@ -124,7 +124,7 @@ def lying_zip(content: bytes, dice: random.Random) -> bytes:
 
 
 def repeated_zip(content: bytes, dice: random.Random) -> bytes:
-    """A zip with two records of one name, without one, or with a compressed one that expands."""
+    """Return a zip with two records of one name, without one, or with a compressed one that expands."""
     import warnings
 
     entries = list(records(content).items())
@@ -141,7 +141,7 @@ def repeated_zip(content: bytes, dice: random.Random) -> bytes:
 
 
 def overlapping_zip(content: bytes, dice: random.Random) -> bytes:
-    """A zip of thousands of records, all of them the same bytes of the file."""
+    """Return a zip of thousands of records, all of them the same bytes of the file."""
     size = 1 << 20
     count = 2000
     body = io.BytesIO()
@@ -222,7 +222,7 @@ def _nested(dice: random.Random) -> bytes:
 
 
 def hostile_pickle(content: bytes, dice: random.Random) -> bytes:
-    """A whole zip with a pickle that was written to hurt."""
+    """Return a whole zip with a pickle that was written to hurt."""
     n = struct.pack("<i", dice.choice([-1, 2**31 - 1, 10**6, -(2**31)]))
     storage = b"(X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\0" + dice.choice([b"0", b"9"])
     storage += (

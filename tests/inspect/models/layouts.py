@@ -27,13 +27,13 @@ class Layout:
         return BY_NAME[self.dtype].itemsize
 
     def walk(self) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Every index and the first byte of its element, in the order of the indices."""
+        """Yield every index and the first byte of its element, in the order of the indices."""
         for index in product(*map(range, self.sizes)):
             steps = sum(i * s for i, s in zip(index, self.strides, strict=True))
             yield index, (self.offset + steps) * self.itemsize
 
     def bytes(self) -> set[int]:
-        """Every byte that belongs to an element."""
+        """Return every byte that belongs to an element."""
         return {byte for _, at in self.walk() for byte in range(at, at + self.itemsize)}
 
     @property

@@ -13,7 +13,7 @@ from tests.inspect.trace_builder import T, TraceBuilder
 
 
 def program() -> tuple[TraceBuilder, dict[str, int]]:
-    """The builder, at line 5, and the tensors by name."""
+    """Return the builder, at line 5, and the tensors by name."""
     builder = TraceBuilder()
     builder.file("demo.py", "x = arange(6.).view(2, 3)\ny = x.t()\nz = x[:, 1]\nz.mul_(10)\n")
     builder.frame("<module>")

@@ -236,7 +236,7 @@ def fact(t: engine.Tensor) -> Fact:
 
 
 def tensors_of(args: Args) -> Iterator[tuple[str, engine.Tensor]]:
-    """The tensors by their names: the items of a list are `tensors[1]`."""
+    """Yield the tensors by their names: the items of a list are `tensors[1]`."""
     for name, value in args.items():
         if isinstance(value, engine.Tensor):
             yield name, value
@@ -245,7 +245,7 @@ def tensors_of(args: Args) -> Iterator[tuple[str, engine.Tensor]]:
 
 
 def replaced(args: Args, name: str, tensor: engine.Tensor) -> Args:
-    """The arguments with another tensor in this place."""
+    """Return the arguments with another tensor in this place."""
     head, _, position = name.rstrip("]").partition("[")
     if not position:
         return args | {name: tensor}
@@ -264,7 +264,7 @@ def results(case: Case, args: Args) -> tuple[engine.Tensor, ...]:
 
 
 def changed(t: engine.Tensor, index: tuple[int, ...], poison: float) -> engine.Tensor:
-    """A copy with another value in one cell: the poison, or another index, or the other truth."""
+    """Return a copy with another value in one cell: the poison, or another index, or the other truth."""
     copy = engine.empty_strided(t.shape, t.stride(), dtype=t.dtype)
     copy.copy_(t)
     if t.dtype == engine.float32:

@@ -29,7 +29,7 @@ STATE = ("momentum_buffer", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "sum")
 
 
 def evaluated(model: MicroscopeModel) -> tuple[float, float]:
-    """The result of a cell, and the value of its formula."""
+    """Return the result of a cell, and the value of its formula."""
     value, _, formula = model.numeric.partition(" = ")
     functions = {"sqrt": sqrt, "max": max, "norm": lambda *xs: sqrt(sum(x * x for x in xs))}
     return float(value), eval(formula, {"__builtins__": {}}, functions)  # numbers, from this test

@@ -23,7 +23,7 @@ def columns(
     depth: list[int],
     real: int,
 ) -> list[int]:
-    """The middle column of each node; nodes from `real` on are bends of long wires, one cell wide."""
+    """Return the middle column of each node; nodes from `real` on are bends of long wires, one cell wide."""
     x = [0] * len(widths)
     up, down = _weights(below, above, layer, depth, real)
     widest = max(range(len(rows)), key=lambda at: sum(map(widths.__getitem__, rows[at])), default=0)
@@ -58,7 +58,7 @@ Neighbours = tuple[list[list[int]], list[list[float]]]
 def _weights(
     below: list[list[int]], above: list[list[int]], layer: list[int], depth: list[int], real: int
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """The weight of each wire in the placement of the nodes below and above it.
+    """Return the weight of each wire in the placement of the nodes below and above it.
 
     The deepest path from the top goes straight, then the deepest of the remaining nodes, and so on: the
     longer a path, the greater its weight. Otherwise repeated blocks would drift sideways.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def layers(count: int, heads: list[int], tails: list[int]) -> list[int]:
-    """The layer of every node, 0 at the top; edge i leads down from heads[i] to tails[i].
+    """Return the layer of every node, 0 at the top; edge i leads down from heads[i] to tails[i].
 
     The longest way from a node that nothing leads to. Such a node itself stands right above the
     highest thing that it leads to, so that a second loss is drawn where it joins. A circle (only a
@@ -49,7 +49,7 @@ def _down(
 
 
 def depths(count: int, below: list[list[int]], layer: list[int]) -> list[int]:
-    """The length of the longest path down from each node."""
+    """Return the length of the longest path down from each node."""
     depth = [0] * count
     for node in sorted(range(count), key=layer.__getitem__, reverse=True):
         depth[node] = max((depth[tail] + 1 for tail in below[node]), default=0)

@@ -3,9 +3,9 @@
 Note [One layout per graph]: a graph is laid out once, with all nodes that it will ever have, and then
 shown as far as it exists. So nothing moves while it grows or while its parts are freed.
 
-Two sorts of edge are not drawn as a wire. One that would pass more than FAR layers, and all but the
-first few of those that lead to one node (a weight used at every step of a recurrent network), end in a
-portal: a stub below the node they leave that says where they go.
+Two kinds of edges are not drawn as wires: those that would pass more than FAR layers, and all but the first
+few that lead to the same node, such as a weight that every step of a recurrent network uses. They end in a
+portal: a stub below the node they leave, which names their target.
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ class Layout:
         return self.count + len(self.portals)
 
     def layers_within(self, top: int, bottom: int) -> range:
-        """The layers that are partly in rows [top, bottom), channels below them included."""
+        """Return the layers that are partly in rows [top, bottom), channels below them included."""
         first = max(0, bisect_right(self.tops, top) - 1)
         return range(first, bisect_left(self.tops, bottom))
 
     def nodes_within(self, layer: int, left: int, right: int) -> list[int]:
-        """The nodes of a layer that are partly in columns [left, right)."""
+        """Return the nodes of a layer that are partly in columns [left, right)."""
         row = self.rows[layer]
         first = max(0, bisect_right(row, left, key=self.left.__getitem__) - 1)
         last = bisect_left(row, right, key=self.left.__getitem__)
         return row[first:last]
 
     def middle(self, node: int) -> tuple[int, int]:
-        """The column and row in the middle of a node."""
+        """Return the column and row in the middle of a node."""
         return self.left[node] + self.widths[node] // 2, self.top[node] + self.box // 2
 
 
@@ -94,7 +94,7 @@ def layout(
     wires: list[list[tuple[int, int]]] = [[] for _ in range(real)]
     for edge, head, tail in drawn:
         _wire(result, layer, below, above, wires, edge, head, tail)
-    depth = _depths(result, layer, below, real)
+    depth = _depths(layer, below, real)
     result.rows = ordered(layer, below, above, depth)
     x = columns(result.rows, below, above, result.widths, layer, depth, real)
     _route(result, x, wires, real)
@@ -170,8 +170,8 @@ def _wire(
     wires[upper].append((edge, tail))
 
 
-def _depths(layout: Layout, layer: list[int], below: list[list[int]], real: int) -> list[int]:
-    """The depth of the graph below each node; of bends a little less, so that boxes stay in line."""
+def _depths(layer: list[int], below: list[list[int]], real: int) -> list[int]:
+    """Return the depth of the graph below each node; of bends a little less, so that boxes stay in line."""
     depth = depths(len(layer), below, layer)
     for bend in range(real, len(layer)):
         depth[bend] = max(0, depth[bend] - 2)

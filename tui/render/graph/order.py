@@ -11,7 +11,7 @@ LARGE = 20_000  # nodes and bends from which on one sweep has to do
 def ordered(
     layer: list[int], below: list[list[int]], above: list[list[int]], depth: list[int]
 ) -> list[list[int]]:
-    """The nodes of each layer from left to right: a walk down the graph, then improved by sweeps.
+    """Return the nodes of each layer from left to right: a walk down the graph, then improved by sweeps.
 
     Fixed numbers of sweeps, ties kept as they are: the same graph is always drawn the same.
     """
@@ -32,7 +32,7 @@ def ordered(
 
 
 def crossings(rows: list[list[int]], below: list[list[int]], position: list[int]) -> int:
-    """The number of times that two wires cross."""
+    """Return the number of times that two wires cross."""
     count = 0
     for row in rows:
         seen: list[int] = []

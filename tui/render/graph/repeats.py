@@ -24,7 +24,7 @@ class Run:
 
 
 def repeats(items: Sequence[Hashable], min_length: int = MIN_LENGTH) -> list[Run]:
-    """The runs that together spare most items, in their order; none overlaps another."""
+    """Return the runs that together spare most items, in their order; none overlaps another."""
     codes: dict[Hashable, int] = {}
     tokens = [codes.setdefault(item, len(codes)) for item in items]
     runs: list[Run] = []

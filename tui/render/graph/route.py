@@ -51,15 +51,15 @@ def channel(
 ) -> Channel:
     """Route the wires that leave a layer. wires[node] lists (edge, lower node). May move a bend by one column."""
     result = Channel()
-    coming: dict[int, list[tuple[int, int, int]]] = {}  # lower node -> (column, edge, net)
+    wires_into: dict[int, list[tuple[int, int, int]]] = {}  # lower node -> (column, edge, net)
     sources: dict[int, int] = {}
     for node in row:
         if wires[node]:
             sources[x[node]] = node
             for edge, lower in wires[node]:
-                coming.setdefault(lower, []).append((x[node], edge, node))
+                wires_into.setdefault(lower, []).append((x[node], edge, node))
     nets = {node: _Net(node, column, []) for column, node in sources.items()}
-    for lower, arrivals in coming.items():
+    for lower, arrivals in wires_into.items():
         if len(arrivals) > 1:
             arrivals.sort()
         entries = [x[lower]] if lower >= real else _entries(arrivals, x[lower], widths[lower])
@@ -83,7 +83,7 @@ def channel(
 
 
 def _entries(arrivals: list[tuple[int, int, int]], middle: int, width: int) -> list[int]:
-    """The column at which each wire comes onto a box: straight down where that is possible."""
+    """Return the column at which each wire comes onto a box: straight down where that is possible."""
     low, high = middle - width // 2, middle - width // 2 + width - 1
     if width > 4:
         low, high = low + 1, high - 1
@@ -155,7 +155,7 @@ def _tracks(
 
 
 def _turn(net: _Net) -> tuple[bool, int]:
-    """A sort key: a wire to the right turns above wires to the right that start further left, and the
+    """Return a sort key: a wire to the right turns above wires to the right that start further left, and the
     other way round, so that they do not cross."""
     right = sum(column for _, _, column in net.ends) >= net.column * len(net.ends)
     return (not right, -net.column if right else net.column)

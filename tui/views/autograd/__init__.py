@@ -1,7 +1,7 @@
 """The autograd graph: it grows while the program runs, and a backward pass goes down it, node by node.
 
 Next to it is everything about one node, above it the pass and its ready queue. What is selected, else
-what runs, is the node in focus: the graph is drawn round it.
+what runs, is the node in focus: the graph is drawn around it.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ HELP = {
     "⊘": "Reached but not needed (inputs=, autograd.grad).",
     "✖": "The pass failed here; or: a saved tensor was overwritten.",
     "╌": "Freed. Its box stays, so that nothing moves.",
-    "▽": "The end of a wire along which no gradient has come yet.",
-    "▼": "A gradient has come along this wire.",
+    "▽": "The end of a wire along which no gradient has arrived yet.",
+    "▼": "A gradient has arrived along this wire.",
     "∅": "None: there is no gradient. That is neither zero nor a gradient that has not come yet.",
     "0": "At a buffer: a gradient is there and all of it is zero.",
-    "·": "At a buffer: no gradient has come yet. Elsewhere a separator.",
+    "·": "At a buffer: no gradient has arrived yet. Elsewhere a separator.",
     "■": "At a buffer: one gradient, unchanged. After grad: the leaf has a .grad.",
     "Σ 1/2": "In the frame of a node: its input buffer. Σ: a sum of several gradients; 1/2: one has "
     "come of two that will. A number after it: what the gradient holds.",
@@ -170,21 +170,21 @@ class AutogradView(View):
         return f"followed to {self._label(nav, end)}; Backspace returns"
 
     def _ends(self, nav: Navigator, box: NodeBox) -> list[int]:
-        """The nodes that a node's edges lead to: AccumulateGrad nodes last."""
+        """Return the nodes that a node's edges lead to: AccumulateGrad nodes last."""
         nodes = nav.model(self.name).nodes
         ends = [edge.next for edge in box.fact.edges if edge.next]
         leaves = {end for end in ends if (each := nodes.of(end)) is not None and each.fact.leaf}
         return sorted(ends, key=lambda end: end in leaves)
 
     def _label(self, nav: Navigator, node: int) -> str:
-        """The name of a node in a sentence."""
+        """Return the name of a node in a sentence."""
         box = nav.model(self.name).nodes.of(node)
         if box is None:
             return f"node {node}"
         return f"{box.fact.name} {box.fact.label}" if box.fact.leaf else box.fact.name
 
     def focus_node(self, nav: Navigator) -> int:
-        """The node that the graph is drawn round: the one that runs, else the newest result's."""
+        """Return the node that the graph is drawn round: the one that runs, else the newest result's."""
         return int(nav.model(self.name).focus)
 
     def details(self, nav: Navigator, glyphs: Glyphs) -> Page:
@@ -202,7 +202,7 @@ class AutogradView(View):
         return Page("Node", drawn)
 
     def graph_dot(self, nav: Navigator) -> str:
-        """The part of the graph in focus, folded as on the screen."""
+        """Return the part of the graph in focus, folded as on the screen."""
         model = nav.model(self.name)
         part = part_of(model, model.focus) or next(iter(reversed(model.parts)), None)
         if part is None:
@@ -211,7 +211,7 @@ class AutogradView(View):
 
 
 def part_of(model: Autograd, node: int) -> Part | None:
-    """The part that a node is drawn in."""
+    """Return the part that a node is drawn in."""
     return next((part for part in reversed(model.parts) if holds(part, node)), None)
 
 

@@ -1,7 +1,7 @@
 """The autograd graph: it grows while the program runs, and a backward pass goes down it, node by node.
 
 Next to it is everything about one node, above it the pass and its ready queue. The node in focus is the
-selected node, else the one that runs: the graph is drawn round it.
+selected node, else the one that runs: the graph is drawn around it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def draw(model: Autograd, context: DrawContext) -> Picture:
 
 
 def _graph_width(part: Part, context: DrawContext, rows: int) -> int:
-    """The columns of the graph next to the pane: the pane gives way to a graph that is wider."""
+    """Return the columns of the graph next to the pane: the pane gives way to a graph that is wider."""
     pane = max(MIN_PANE, min(MAX_PANE, context.width * 42 // 100))
     left, max_left = context.width - pane - 1, context.width - MIN_PANE - 1
     drawn = scene(part, context.options, left, rows)
@@ -98,7 +98,7 @@ def _nothing(model: Autograd) -> list[Line]:
 
 
 def _part(model: Autograd) -> Part:
-    """The part that is drawn: that of the node in focus, else the newest."""
+    """Return the part that is drawn: that of the node in focus, else the newest."""
     for part in reversed(model.parts):
         if holds(part, model.focus):
             return part
@@ -149,7 +149,7 @@ def _location(run: RunBox) -> str:
 
 
 def _keeps(model: Autograd) -> list[tuple[str, str]]:
-    """The tensors that the graph keeps alive."""
+    """Return the tensors that the graph keeps alive."""
     pairs = [
         (
             f"  keeps {pluralise(model.saved_count, 'tensor')}, {bytes_text(model.saved_bytes)}",
@@ -162,7 +162,7 @@ def _keeps(model: Autograd) -> list[tuple[str, str]]:
 
 
 def _queue(model: Autograd, context: DrawContext) -> Line:
-    """The ready queue while a pass runs; else what the graph keeps."""
+    """Return the ready queue while a pass runs; else what the graph keeps."""
     glyphs, run = context.glyphs, model.run
     if run is None:
         return ()
@@ -219,7 +219,7 @@ def _rule(
 def _graph(
     model: Autograd, part: Part, context: DrawContext, width: int, rows: int
 ) -> tuple[list[Line], Scene, str]:
-    """The lines of the graph, its scene, and the visible part in words."""
+    """Return the lines of the graph, its scene, and the visible part in words."""
     drawn = scene(part, context.options, width, rows)
     focus = drawn.folded.item_of.get(model.focus, -1)
     if drawn.form == "list":
@@ -236,7 +236,7 @@ def _graph(
 
 
 def _legend(context: DrawContext, width: int) -> list[Line]:
-    """The meaning of the symbols, in two lines that are otherwise empty: readable without the help."""
+    """Return the meaning of the symbols, in two lines that are otherwise empty: readable without the help."""
     g = context.glyphs
     states = (
         f" {g.waits} waits  {g.ready} queue  {g.current} runs  {g.done} has run  {g.ghost} freed"
@@ -248,7 +248,7 @@ def _legend(context: DrawContext, width: int) -> list[Line]:
 def _pane(
     model: Autograd, folding: Folded, context: DrawContext, width: int, rows: int
 ) -> list[Line]:
-    """The node in focus, and at the bottom what the pass released; lines that do not fit are counted."""
+    """Return the node in focus, and at the bottom what the pass released; lines that do not fit are counted."""
     number = folding.item_of.get(model.focus, -1)
     key = folding.items[number].key if number >= 0 else (0, NODE)
     if key[1] != NODE and NodeSelection(key[0]) == context.selection.node:
@@ -280,7 +280,7 @@ def _released(model: Autograd, context: DrawContext, width: int) -> list[Line]:
 
 
 def _joined(graph: list[Line], pane: list[Line], y: int, left: int, context: DrawContext) -> Line:
-    """A line of the graph, the rule between, a line of the pane."""
+    """Return a line of the graph, the rule between, a line of the pane."""
     glyphs = context.glyphs
     first = graph[y] if y < len(graph) else ()
     gap = left - line_width(first)

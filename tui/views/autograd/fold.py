@@ -16,13 +16,11 @@ from engine.inspect.models.autograd import NodeFact, Part
 from tui.render.graph import repeats
 
 FOLDS = ("none", "repeats", "lines", "modules")
-FROM = 40  # nodes from which repeated blocks are folded by default
-NODE, ORIGIN, REPEAT = (
-    0,
-    1,
-    2,
-)  # kinds of items: a node; the nodes of a line or module; repeated blocks
-_DULL = {
+FOLD_FROM = 40  # nodes from which repeated blocks are folded by default
+# Kinds of items: a node; the nodes of a line or module; repeated blocks.
+NODE, ORIGIN, REPEAT = range(3)
+# Labels of nodes that only rearrange elements; a block is named after its other nodes.
+_REARRANGING = {
     "T",
     "View",
     "Transpose",
@@ -59,22 +57,22 @@ class Folded:
 
     @cached_property
     def order(self) -> list[int]:
-        """Items from the root down, as backward runs: newest first, a leaf after its last user."""
+        """Return the items from the root down, as backward runs: newest first, a leaf after its last user."""
         after: dict[int, list[int]] = {}
         leaf = [self._leaf(item) for item in self.items]
         for number in range(len(self.items)):
             if leaf[number]:
                 after.setdefault(min(self.users[number], default=number), []).append(number)
-        listed: list[int] = []
+        order: list[int] = []
         for number in range(len(self.items) - 1, -1, -1):
             if not leaf[number]:
-                listed.append(number)
-                listed += after.pop(number, ())
-        return listed + [number for leaves in after.values() for number in leaves]
+                order.append(number)
+                order += after.pop(number, ())
+        return order + [number for leaves in after.values() for number in leaves]
 
     @cached_property
     def users(self) -> list[list[int]]:
-        """By item: the items that lead to it, each once."""
+        """Return for each item the items with an edge to it, each once."""
         users: list[dict[int, None]] = [{} for _ in self.items]
         for head, tail in zip(self.heads, self.tails, strict=True):
             users[tail][head] = None
@@ -82,7 +80,7 @@ class Folded:
 
     @cached_property
     def ids(self) -> list[Any]:
-        """By item: the ids of its nodes, ascending, as an array."""
+        """Return for each item the ids of its nodes, ascending, as an array."""
         import numpy as np
 
         nodes = self.part.nodes
@@ -90,7 +88,7 @@ class Folded:
 
     @cached_property
     def grouped(self) -> bool:
-        """True if any item is a group."""
+        """Return whether any item is a group."""
         return any(item.key[1] != NODE for item in self.items)
 
     def _leaf(self, item: Item) -> bool:
@@ -101,7 +99,7 @@ def fold(part: Part, mode: str = "", opened: frozenset[tuple[int, int]] = frozen
     """Fold a part by `mode` (one of FOLDS; "" = repeats if it is large), except for the `opened` groups."""
     nodes = part.nodes
     inner = [index for index, node in enumerate(nodes) if not node.leaf and not node.inside]
-    mode = mode or (FOLDS[1] if len(nodes) > FROM else FOLDS[0])
+    mode = mode or (FOLDS[1] if len(nodes) > FOLD_FROM else FOLDS[0])
     blocks = _blocks(part, inner, mode, opened)
     groups = _groups(part, blocks, opened) if mode != FOLDS[0] else [(1, [each]) for each in blocks]
     items: list[Item] = []
@@ -133,7 +131,7 @@ def _is_module(part: Part, index: int, mode: str, opened: frozenset[tuple[int, i
 def _blocks(
     part: Part, inner: list[int], mode: str, opened: frozenset[tuple[int, int]]
 ) -> list[list[int]]:
-    """The nodes in the order of their creation, those of one line or module together."""
+    """Return the nodes in the order of their creation; those of one line or module are one block."""
     if mode not in ("lines", "modules"):
         return [[index] for index in inner]
     keys = _lines(part, inner) if mode == "lines" else _modules(part, inner)
@@ -155,17 +153,18 @@ def _blocks(
 
 
 def _lines(part: Part, inner: list[int]) -> list[Hashable]:
-    """The line that created each node; None if unknown."""
+    """Return the line that created each node; None if unknown."""
     nodes = (part.nodes[index] for index in inner)
     return [(node.file, node.line, node.frame) if node.line else None for node in nodes]
 
 
 def _modules(part: Part, inner: list[int]) -> list[Hashable]:
-    """The module that created each node: `net.layers.0` for all nodes of that layer. Nodes
-    without parameters belong to the module of those before and after them, if that is the same."""
+    """Return the module that created each node: `net.layers.0` for all nodes of that layer.
+
+    A node without parameters belongs to the module of its neighbours, if both have the same one."""
     keys = [module_of(part.nodes[index].module) for index in inner]
     before, known = "", keys[:]
-    for at in range(len(keys) - 1, -1, -1):  # the next module that is known
+    for at in range(len(keys) - 1, -1, -1):  # the next known module
         before = known[at] = keys[at] or before
     before = ""
     for at, key in enumerate(keys):
@@ -176,7 +175,7 @@ def _modules(part: Part, inner: list[int]) -> list[Hashable]:
 
 
 def module_of(path: str) -> str:
-    """The module that a module is folded into: `net.layers.0` for `net.layers.0.attention.out`, else two names."""
+    """Return the module that a path is folded into: `net.layers.0` of `net.layers.0.attention.out`, else two names."""
     names = path.split(".")
     number = next((at for at, name in enumerate(names) if name.isdigit()), 1)
     return ".".join(names[: number + 1])
@@ -185,7 +184,7 @@ def module_of(path: str) -> str:
 def _groups(
     part: Part, blocks: list[list[int]], opened: frozenset[tuple[int, int]]
 ) -> list[tuple[int, list[list[int]]]]:
-    """(times, blocks) of every item: repeated blocks are one item."""
+    """Return (times, blocks) of every item; repeated blocks are one item."""
     index_of = {node.id: index for index, node in enumerate(part.nodes)}
     block_of = {index: number for number, block in enumerate(blocks) for index in block}
 
@@ -193,12 +192,12 @@ def _groups(
         shapes = []
         for index in blocks[number]:
             node = part.nodes[index]
-            ways = []
+            edges = []
             for edge in node.edges:
                 end = block_of.get(index_of.get(edge.next, -1))
                 back = -1 if end is None else number - end
-                ways.append(back if back < _REACH else _REACH)
-            shapes.append((node.name, *ways))
+                edges.append(back if back < _REACH else _REACH)
+            shapes.append((node.name, *edges))
         return tuple(shapes)
 
     groups: list[tuple[int, list[list[int]]]] = []
@@ -229,10 +228,10 @@ def _group(part: Part, times: int, blocks: list[list[int]], mode: str) -> Item:
 
 
 def _operators(labels: Iterable[str]) -> str:
-    """The characteristic operators of a block, newest last."""
+    """Return the characteristic operators of a block, newest last."""
     names = list(dict.fromkeys(labels))
-    telling = [name for name in names if name not in _DULL] or names
-    return " ".join(telling[:4]) + (" …" if len(telling) > 4 else "")
+    characteristic = [name for name in names if name not in _REARRANGING] or names
+    return " ".join(characteristic[:4]) + (" …" if len(characteristic) > 4 else "")
 
 
 def _add_inner(part: Part, items: list[Item], item_at: list[int]) -> None:
@@ -260,7 +259,7 @@ def _add_leaves(part: Part, items: list[Item], item_at: list[int]) -> None:
                 end = index_of.get(edge.next, -1)
                 if end >= 0 and part.nodes[end].leaf:
                     users.setdefault(end, set()).add(item_at[index])
-    within: dict[int, list[int]] = {}
+    leaves_of: dict[int, list[int]] = {}
     for index, node in enumerate(part.nodes):
         if not node.leaf:
             continue
@@ -268,11 +267,11 @@ def _add_leaves(part: Part, items: list[Item], item_at: list[int]) -> None:
         only = next(iter(using)) if len(using) == 1 else -1
         if only >= 0 and items[only].key[1] != NODE:
             item_at[index] = only
-            within.setdefault(only, []).append(index)
+            leaves_of.setdefault(only, []).append(index)
         else:
             item_at[index] = len(items)
             items.append(Item((node.id, NODE), (index,), 1, node.label))
-    for number, leaves in within.items():
+    for number, leaves in leaves_of.items():
         group = items[number]
         members = tuple(sorted((*group.members, *leaves)))
         items[number] = Item(group.key, members, group.times, group.label)
@@ -285,7 +284,7 @@ def _connected(part: Part, items: list[Item], item_at: list[int]) -> Folded:
     for index, node in enumerate(part.nodes):
         head = item_at[index]
         if node.inside and items[head].key[0] != node.id:
-            continue  # another node runs it: no gradient goes along its own edges
+            continue  # another node runs it, so no gradient follows its own edges
         for number, edge in enumerate(node.edges):
             tail = folded.item_of.get(edge.next, -1) if edge.next else -1
             if tail < 0 or tail == head:
@@ -307,5 +306,5 @@ def holds(part: Part, node: int) -> bool:
 
 
 def fact_of(folded: Folded, number: int) -> NodeFact:
-    """The node of an item, of a group the first one."""
+    """Return the node of an item, or the first node of a group."""
     return folded.part.nodes[folded.items[number].members[0]]

@@ -38,7 +38,7 @@ NOT_YET = StateGlyph("", "dim", "frame", "not created yet", False)
 
 
 def node_glyph(box: NodeBox, glyphs: Glyphs, run: bool) -> StateGlyph:
-    """The state of one node."""
+    """Return the state of one node."""
     text, description = _of_state(box, glyphs, run)
     style = _STYLES[box.state]
     frame = "frame" if style in ("text", "dim") else "done" if style == "done" else style
@@ -81,7 +81,7 @@ def _gradients(count: int) -> str:
 
 
 def group_glyph(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> StateGlyph:
-    """The state of a group: the most urgent state of its nodes, and how many have run."""
+    """Return the state of a group: the most urgent state of its nodes, and how many have run."""
     import numpy as np
 
     nodes, ids = model.nodes, folded.ids[number]
@@ -119,7 +119,7 @@ def group_glyph(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) ->
 
 
 def item_glyph(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> StateGlyph:
-    """The state of an item, be it a node or a group."""
+    """Return the state of an item, be it a node or a group."""
     item = folded.items[number]
     if item.key[1] != NODE:
         return group_glyph(model, folded, number, glyphs)
@@ -128,7 +128,7 @@ def item_glyph(model: Autograd, folded: Folded, number: int, glyphs: Glyphs) -> 
 
 
 def slot_glyph(slot: BufferSlot, glyphs: Glyphs) -> str:
-    """The content of an input buffer as one symbol."""
+    """Return the content of an input buffer as one symbol."""
     return {
         "not yet": glyphs.dot,
         "none": glyphs.none,

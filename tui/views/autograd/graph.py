@@ -90,7 +90,7 @@ class Window:
         return raster
 
     def seen(self) -> str:
-        """The visible layers and columns in words, if some are not visible."""
+        """Return the visible layers and columns in words, if some are not visible."""
         tops, box = self.layout.tops, self.layout.box
         first = bisect_left(tops, self.y)
         last = bisect_right(tops, self.y + self.height - box)
@@ -116,7 +116,7 @@ class Window:
     # Wires
 
     def _visible(self, at: int) -> list[Link]:
-        """The links below a layer that are partly in the window."""
+        """Return the links below a layer that are partly in the window."""
         left, right = self.x, self.x + self.width
         return [
             link
@@ -262,7 +262,7 @@ class Window:
 
 
 def corner(at: int, room: int, size: int) -> int:
-    """The start of a window of `room` cells that shows `at`. It moves in steps of a third, so that most
+    """Return the start of a window of `room` cells that shows `at`. It moves in steps of a third, so that most
     steps of the program do not move it; a picture smaller than the room is centred (< 0)."""
     if size <= room:
         return -((room - size) // 2)
@@ -280,30 +280,30 @@ def belongs(box: NodeBox | None, selection: Selection) -> bool:
 
 
 def tensor_name(box: NodeBox) -> str:
-    """The name of the tensor whose grad_fn a node is, if it has one."""
+    """Return the name of the tensor whose grad_fn a node is, if it has one."""
     named = (flow.label for flow in box.outputs if not flow.label.startswith("#"))
     return next(named, "")
 
 
 def known_values(text: str) -> str:
-    """The first numbers of a tensor; "" if the trace has none of them."""
+    """Return the first numbers of a tensor; "" if the trace has none of them."""
     return text if text.strip("?, .") else ""
 
 
 def gradient_values(box: NodeBox | None) -> str:
-    """The numbers in a node's buffer, if it has one buffer and they are not all zero."""
+    """Return the numbers in a node's buffer, if it has one buffer and they are not all zero."""
     if box is None or len(box.inputs) != 1 or box.inputs[0].state == "zero":
         return ""
     return known_values(box.inputs[0].text)
 
 
 def _state(glyph: StateGlyph) -> str:
-    """The state, padded so that names are aligned."""
+    """Return the state, padded so that names are aligned."""
     return glyph.text.ljust(STATE - 1) + " "
 
 
 def item_target(folded: Folded, item: int, box: NodeBox | None) -> Target:
-    """The target of an item: a node with its tensor and its line, or a group that can be opened."""
+    """Return the target of an item: a node with its tensor and its line, or a group that can be opened."""
     entry = folded.items[item]
     if entry.key[1] != NODE:
         return Target(Group(*entry.key))
@@ -313,6 +313,6 @@ def item_target(folded: Folded, item: int, box: NodeBox | None) -> Target:
 
 
 def edge_target(folded: Folded, head: int, tail: int) -> Target:
-    """The target of an edge: pointing at it selects the first item, Enter goes to the second."""
+    """Return the target of an edge: pointing at it selects the first item, Enter goes to the second."""
     start, end = (folded.items[item].key[0] for item in (head, tail))
     return Target(Edge(start, end))

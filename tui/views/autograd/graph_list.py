@@ -19,7 +19,7 @@ NAME, BUFFER, SAVED, LINE = 9, 6, 4, 6
 def listed(
     model: Autograd, scene: Scene, context: DrawContext, width: int, height: int, focus: int
 ) -> list[Line]:
-    """The lines that there is room for, round the item in focus."""
+    """Return the lines around the item in focus, as many as there is room for."""
     rails = scene.rails
     assert rails is not None
     at = rails.line_of[focus] if focus >= 0 else 0
@@ -71,7 +71,7 @@ def _padded(text: str, width: int, style: str, target, ellipsis: str) -> list[Sp
 
 
 def _columns(room: int) -> tuple[int, int, int, int]:
-    """The widths of the columns after the name; if room is short, the least useful ones are dropped first."""
+    """Return the widths of the columns after the name; if room is short, the least useful ones are dropped first."""
     spare = room - STATE - 10
     widths = [0, 0, 0, 0]
     for column, width in ((1, BUFFER), (0, NAME), (2, SAVED), (3, LINE)):
@@ -84,7 +84,7 @@ def _columns(room: int) -> tuple[int, int, int, int]:
 def _notes(
     box: NodeBox | None, context: DrawContext
 ) -> tuple[tuple[str, str], tuple[str, str], tuple[str, str], tuple[str, str]]:
-    """The contents of the columns: tensor, buffer, saved tensors, line of the program."""
+    """Return the contents of the columns: tensor, buffer, saved tensors, line of the program."""
     glyphs = context.glyphs
     if box is None:
         return ("", ""), ("", ""), ("", ""), ("", "")
@@ -106,7 +106,7 @@ def _notes(
 
 
 def _lanes(rails: Rails, line: int, blank: bool, context: DrawContext) -> list[Span]:
-    """The lanes of a line; the node's own is a dot where nothing else is drawn for it."""
+    """Return the lanes of a line; the node's own is a dot where nothing else is drawn for it."""
     glyphs = context.glyphs
     row = rails.rows[line]
     symbols = [glyphs.wire(sides) for sides in rails.sides(line)]

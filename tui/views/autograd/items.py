@@ -52,7 +52,7 @@ class Details(ViewItem):
 
 
 def node_target(fact: NodeFact, tensor: int = 0) -> Target:
-    """The target of a node, with a tensor, its line and its call, as far as there are any."""
+    """Return the target of a node, with a tensor, its line and its call, as far as there are any."""
     also: list[SelectionItem] = []
     if tensor:
         also.append(TensorSelection(tensor))
@@ -64,7 +64,7 @@ def node_target(fact: NodeFact, tensor: int = 0) -> Target:
 
 
 def tensor_target(tensor: int, node: int) -> Target:
-    """The target of a tensor that belongs to a node; tensor 0: the node alone."""
+    """Return the target of a tensor that belongs to a node; tensor 0: the node alone."""
     if not tensor:
         return Target(NodeSelection(node))
     return Target(TensorSelection(tensor), (NodeSelection(node),))

@@ -31,7 +31,7 @@ class Pane:
         self.lines: list[Line] = []
 
     def add(self, *spans: Span) -> None:
-        """A line, cut at the width."""
+        """Draw a line, cut at the width."""
         clipped, x = [], 0
         for span in spans:
             text = cut(clean(span.text), self.width - x, self.glyphs.ellipsis)
@@ -44,7 +44,7 @@ class Pane:
         self.add(Span(f" {title}", "head"), Span(f"  {about}" if about else "", "dim"))
 
     def say(self, text: str, style: str = "dim", indent: int = 3) -> None:
-        """A sentence over as many lines as it needs."""
+        """Draw a sentence over as many lines as it needs."""
         self.lines += self.wrapped(text, style, indent)
 
     def wrapped(self, text: str, style: str, indent: int) -> list[Line]:
@@ -63,7 +63,7 @@ class Pane:
 
 
 def node_lines(model: Autograd, folded: Folded, context: DrawContext, width: int) -> list[Line]:
-    """The lines about the node in focus."""
+    """Return the lines about the node in focus."""
     pane = Pane(model, context, width)
     box = model.nodes.of(model.focus) if model.focus else None
     if box is None:
@@ -85,7 +85,7 @@ def node_lines(model: Autograd, folded: Folded, context: DrawContext, width: int
 def group_lines(
     model: Autograd, folded: Folded, number: int, context: DrawContext, width: int
 ) -> list[Line]:
-    """The lines about the selected group."""
+    """Return the lines about the selected group."""
     pane = Pane(model, context, width)
     item = folded.items[number]
     glyph = group_glyph(model, folded, number, context.glyphs)
@@ -135,7 +135,7 @@ def _label(name: str, tensor: int) -> str:
 
 
 def _tensor(pane: Pane, flow: Flow, node: int) -> Iterable[Span]:
-    """A tensor in one line; `None` if there is no tensor."""
+    """Yield a tensor in one line; `None` if there is no tensor."""
     if not flow.tensor:
         yield Span(f"{pane.glyphs.none} None", "type")
         return

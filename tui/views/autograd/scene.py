@@ -77,12 +77,12 @@ _folded = IdentityCache(fold)
 
 
 def folded(part: Part, options: AutogradOptions) -> Folded:
-    """The part, folded as the options say."""
+    """Return the part, folded as the options say."""
     return _folded(part, options.fold, options.opened)
 
 
 def scene(part: Part, options: AutogradOptions, width: int, height: int) -> Scene:
-    """The scene of a part in `width` x `height` cells: the requested form, else the most
+    """Return the scene of a part in `width` x `height` cells: the requested form, else the most
     detailed one that fits, else one to scroll in."""
     folding, form = folded(part, options), options.form
     if form == "list" or (not form and len(folding.items) > LARGE):
@@ -105,7 +105,7 @@ def scene(part: Part, options: AutogradOptions, width: int, height: int) -> Scen
 
 
 def _narrow(make: IdentityCache[Scene], folding: Folded, width: int) -> Scene:
-    """The scene with short names, or with the shortest if only they fit the width."""
+    """Return the scene with short names, or with the shortest if only they fit the width."""
     short = make(folding, SHORT)
     if short.layout is None or short.layout.width <= width:
         return short
@@ -121,7 +121,7 @@ def _fits(drawn: Scene, width: int, height: int) -> bool:
 
 
 def _labels(folding: Folded, length: int) -> tuple[str, ...]:
-    """The name of each item: FULL is PyTorch's own name of the node, SHORT that without Backward,
+    """Return the name of each item: FULL is PyTorch's own name of the node, SHORT that without Backward,
     TIGHT the same with the last two parts of a parameter's name."""
     names = []
     for number, item in enumerate(folding.items):
@@ -163,7 +163,7 @@ def _make_list(folding: Folded) -> Scene:
 
 
 def _room(folding: Folded, labels: tuple[str, ...]) -> list[int]:
-    """The cells of each state and label. A group's state counts the nodes that have run."""
+    """Return the cells of each state and label. A group's state counts the nodes that have run."""
     state = [
         STATE if item.key[1] == NODE else 3 + 2 * len(str(len(item.members)))
         for item in folding.items

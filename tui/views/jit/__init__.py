@@ -94,7 +94,7 @@ class JITView(IRView):
     Options = JITOptions
 
     def draw(self, model: JitModel, context: DrawContext) -> Picture:
-        """Draw windows round what matters in each pane, exactly as high as there is room."""
+        """Draw in each pane the lines around its focus, as many as there is room for."""
         return draw(model, self.with_options(context))
 
     def is_slow(self, history: History, moment: int, options: JITOptions) -> bool:

@@ -1,7 +1,7 @@
 """The graph of the JIT view drawn with boxes and wires, if there is room for it.
 
 All states of a graph are laid out together, once: a node keeps its position from pass to pass, and the
-position of a removed node stays empty. The window round the selection or the last change is drawn.
+position of a removed node stays empty. The window around the selection or the last change is drawn.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tui.views.jit.panes import STYLES, SYMBOLS
 from tui.views.jit.rows import Region, first, put_cut
 
 GONE = ("gone", "left", "removed")
+"""The changes of nodes that are not in the graph of this moment."""
 WIDE, HIGH = 44, 14  # cells from which boxes are drawn instead of lanes
 PORTAL = 10
 FRAMED = 3 * (5 + 1)  # cells that a box with a frame takes at least
@@ -63,7 +64,7 @@ def boxes_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext
 
 
 def within(start: int, room: int, low: int, high: int, at: int) -> int:
-    """The start of a window, moved as little as needed so that nothing from `low` to `high` is cut if it
+    """Return the start of a window, moved as little as needed so that nothing from `low` to `high` is cut if it
     fits, and no room is lost if it does not; `at` stays in sight."""
     if high - low <= room:
         return min(max(start, high - room), low)
@@ -89,7 +90,7 @@ class Drawing:
         )
 
     def _framed(self, boxes: tuple[FlowBox, ...]) -> Placed | None:
-        """The layout with frames, if all of it fits."""
+        """Return the layout with frames, if all of it fits."""
         if len(boxes) * FRAMED > self.width * self.height:
             return None
         placed = _placed(boxes, 3)
@@ -101,7 +102,7 @@ class Drawing:
         )
 
     def _rows(self) -> dict[int, GraphRow]:
-        """The row of each drawn node, by the number of its box."""
+        """Return the row of each drawn node, by the number of its box."""
         ghosts = self.context.options.ghosts
         hidden = GONE if ghosts == "none" else () if ghosts == "all" else ("gone",)
         drawn: dict[int, GraphRow] = {}
@@ -143,7 +144,7 @@ class Drawing:
             grid.spans(region.left, region.top + 1 + line, raster.line(line), self.width)
 
     def _corner(self, x: int, y: int) -> tuple[int, int]:
-        """The start of the window round (x, y). The places of nodes of other states need not be in sight."""
+        """Return the start of the window round (x, y). The places of nodes of other states need not be in sight."""
         placed, drawn = self.placed.layout, list(self.rows)
         left, top = corner(x, self.width, placed.width), corner(y, self.height, placed.height)
         if drawn:
@@ -154,7 +155,7 @@ class Drawing:
         return left, top
 
     def _focus(self) -> int:
-        """The box that the window is drawn round; not one that an earlier pass removed, if there is another."""
+        """Return the box that the window is drawn round; not one that an earlier pass removed, if there is another."""
         rows = list(self.rows.items())
         tests = (
             lambda item: item[1].selected and item[1].change != "gone",

@@ -14,16 +14,15 @@ from tui.render.boxes import Grid
 from tui.render.glyphs import UP
 from tui.render.graph import rails
 from tui.views._view import DrawContext
-from tui.views.jit.boxes import HIGH, WIDE, boxes_pane
+from tui.views.jit.boxes import GONE, HIGH, WIDE, boxes_pane
 from tui.views.jit.panes import STYLES, SYMBOLS
 from tui.views.jit.rows import Region, first, listed, put_cut, sentence
 
-GONE = ("gone", "left", "removed")
 CONSTANT = " = prim::Constant["
 
 
 def diagram_pane(grid: Grid, region: Region, model: JitModel, context: DrawContext) -> None:
-    """Draw the nodes that there is room for, round the selection or the last change."""
+    """Draw the nodes around the selection or the last change, as many as there is room for."""
     if model.why_no_graph:
         sentence(grid, region, "diagram", model.why_no_graph)
         return
@@ -72,7 +71,7 @@ def diagram_pane(grid: Grid, region: Region, model: JitModel, context: DrawConte
 
 
 def _rows(model: JitModel, ghosts: str) -> tuple[list[GraphRow], dict[int, str]]:
-    """The rows that have a line, and the source of each constant by its Value."""
+    """Return the rows that have a line, and the source of each constant by its Value."""
     hidden = {"": ("gone",), "all": (), "pass": ("gone",), "none": ("gone", "removed", "left")}[
         ghosts
     ]
@@ -88,7 +87,7 @@ def _rows(model: JitModel, ghosts: str) -> tuple[list[GraphRow], dict[int, str]]
 
 
 def _edges(rows: list[GraphRow]) -> tuple[list[int], list[int]]:
-    """The edges from each living node to the uses of its Values. (Parameters are only named.)"""
+    """Return the edges from each living node to the uses of its Values. (Parameters are only named.)"""
     alive = [(at, row) for at, row in enumerate(rows) if row.change not in GONE]
     maker = {
         value: at for at, row in alive for value in row.defined if row.parts[0].style == "name"
@@ -99,7 +98,7 @@ def _edges(rows: list[GraphRow]) -> tuple[list[int], list[int]]:
 
 
 def _label(row: GraphRow, constants: dict[int, str]) -> list[tuple[str, str]]:
-    """The line without types, with constants where they are used."""
+    """Return the line without types, with constants where they are used."""
     defined, spans = set(row.defined), []
     for part in row.parts:
         if part.style == "type":

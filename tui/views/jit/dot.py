@@ -5,13 +5,14 @@ from __future__ import annotations
 from engine.inspect.models.jit import JitModel
 from engine.inspect.models.jit.dataflow import constants_of, label
 from tui.render.dot import NoGraph, quoted
+from tui.views.jit.boxes import GONE
 
 _CHANGED = {"added": "#b9e08f", "changed": "#ffd866", "moved": "#b8cdfa"}
 
 
 def jit_dot(model: JitModel) -> str:
-    """The graph of the JIT as DOT: a node per box of the drawing, an edge per wire."""
-    rows = {row.node: row for row in model.rows if row.change not in ("gone", "left", "removed")}
+    """Return the graph of the JIT as DOT: a node per box of the drawing, an edge per wire."""
+    rows = {row.node: row for row in model.rows if row.change not in GONE}
     boxes = [box.node for box in model.boxes if box.node in rows]
     if not boxes:
         raise NoGraph(model.why or model.why_no_graph or "there is no graph at this moment")

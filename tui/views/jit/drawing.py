@@ -22,7 +22,7 @@ _PASSES = 31  # cells for the list of passes
 
 
 def draw(model: JitModel, context: DrawContext) -> Picture:
-    """Draw in each pane the window round its focus, exactly as high as there is room."""
+    """Draw in each pane the lines around its focus, as many as there is room for."""
     width, height = max(40, context.width), max(12, context.height)
     grid = Grid(width, height, context.glyphs)
     if model.why:
@@ -66,7 +66,7 @@ def _guide(model: JitModel, context: DrawContext, room: int) -> Guide:
 
 
 def side_pane(context: DrawContext, width: int) -> str:
-    """The pane next to the graph: the user's choice, else the most useful one at this width."""
+    """Return the pane next to the graph: the user's choice, else the most useful one at this width."""
     name: str = context.options.pane
     if name in PANES and not (name == "passes" and width >= _THREE):
         return name
@@ -111,7 +111,7 @@ def _side_by_side(
 
 
 def _columns(model: JitModel, pane: str, width: int, height: int) -> list[list[str]]:
-    """The panes left of the graph, by column: the user's choice, and another if there is room."""
+    """Return the panes left of the graph, by column: the user's choice, and another if there is room."""
     stepping = model.rewrite is not None
     default = "rule" if stepping else "tree" if model.tree else "code"
     other = pane if pane != "source" else default

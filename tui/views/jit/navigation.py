@@ -14,7 +14,7 @@ _NO_SPLIT = 1 << 20
 def guide_of(
     selected: JitSelection | None, lists: Sequence[Sequence[JitSelection | None]], page: int
 ) -> Guide:
-    """The guide of a selected row: pages go along the first list that contains it."""
+    """Return the guide of a selected row: pages go along the first list that contains it."""
     if selected is None:
         return Guide()
     focus = Target(selected)

@@ -44,7 +44,7 @@ def to_phase(nav: Navigator, name: str) -> tuple[bool, str]:
 
 
 def _in_other_graphs(nav: Navigator, kind: str) -> list[Any]:
-    """The rows of such a phase in another graph of the same function: only the specialised one
+    """Return the rows of such a phase in another graph of the same function: only the specialised one
     has fused groups."""
     from engine.inspect.models.jit.passes import Focus, pass_rows
 
@@ -96,7 +96,7 @@ def to_function(nav: Navigator, direction: int) -> str:
 
 
 def all_functions(nav: Navigator) -> tuple[Any, ...]:
-    """Every function of the recording with its graphs, later ones included."""
+    """Return every function of the recording with its graphs, later ones included."""
     from engine.inspect.models.jit.passes import focus_at, function_rows
 
     jit = nav.history.jit
@@ -118,7 +118,7 @@ def follow(nav: Navigator, item: object) -> str:
 
 
 def node_of(nav: Navigator, item: object) -> int:
-    """The node that is selected, or that defines the selected Value; 0: none."""
+    """Return the node that is selected, or that defines the selected Value; 0: none."""
     if isinstance(item, GraphNodeSelection):
         return item.node
     return (
@@ -299,7 +299,7 @@ def _lines(nav: Navigator, model: Any) -> list[str]:
 
 
 def _rule(rule: Any) -> list[str]:
-    """The lines round a rule, with the line of the rule marked."""
+    """Return the lines around a rule, with the line of the rule marked."""
     if not rule.lines:
         return [rule.why]
     marked = [

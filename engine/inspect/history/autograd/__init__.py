@@ -97,17 +97,17 @@ class Autograd:
         return Parts(self.tables.nodes, self.tables.edges, self.leaf)
 
     def row(self, node: int) -> int:
-        """The row of the nodes that has this id; -1 for none."""
+        """Return the row of the nodes that has this id; -1 for none."""
         rows = self.tables.nodes.where("id", node)
         return int(rows[0]) if len(rows) else -1
 
     def since(self, node: int) -> int:
-        """The moment at which the node was created; FOREVER if it never was."""
+        """Return the moment at which the node was created; FOREVER if it never was."""
         row = self.row(node)
         return int(self.tables.nodes.since[row]) if row >= 0 else FOREVER
 
     def node(self, node: int, m: int) -> NodeFact | None:
-        """The node, while it is alive."""
+        """Return the node, while it is alive."""
         table, row = self.tables.nodes, self.row(node)
         if row < 0 or not table.since[row] <= m < table.until[row]:
             return None
@@ -137,7 +137,7 @@ class Autograd:
         return self.history.string(int(self.tables.nodes.name[row])), self.variable(node)
 
     def named(self, names: list[int], tensors: Ints) -> Ints:
-        """The nodes with one of these names (string ids), and the leaves of these tensors."""
+        """Return the nodes with one of these names (string ids), and the leaves of these tensors."""
         table = self.tables.nodes
         leaves = table.id[self.leaf].tolist() if len(tensors) else []
         own = [node for node in leaves if self.variable(node) in tensors]
@@ -149,7 +149,7 @@ class Autograd:
         return self.history.tables.lines_of(self.tables.nodes.since)
 
     def parts_of_run(self, run: BackwardPass) -> Ints:
-        """The parts that a backward pass reaches."""
+        """Return the parts that a backward pass reaches."""
         return self._parts_of_run(run.id)
 
     def _reached_parts(self, run: int) -> Ints:
@@ -163,7 +163,7 @@ class Autograd:
     # Tensors
 
     def grad_fn(self, tensor: int, m: int) -> tuple[int, int]:
-        """The tensor's grad_fn as (node, output number); node 0 for a leaf."""
+        """Return the tensor's grad_fn as (node, output number); node 0 for a leaf."""
         table = self.tables.grad_fns
         rows = table.where_at("tensor", tensor, m)
         return (int(table.node[rows[-1]]), int(table.output[rows[-1]])) if len(rows) else (0, 0)
@@ -176,7 +176,7 @@ class Autograd:
         return tuple(sorted(last.items()))
 
     def label(self, tensor: int, m: int) -> str:
-        """A tensor's name. A node that saves its own result has a separate TensorImpl: it is named for
+        """Return a tensor's name. A node that saves its own result has a separate TensorImpl: it is named for
         the tensor over the same elements."""
         label: str = self.history.label(tensor, m)
         fact = self.history.tensor(tensor, m)
@@ -198,12 +198,12 @@ class Autograd:
         return self.grad_fn(tensor, m)[0] > 0 or (row >= 0 and bool(self.tables.flags.value[row]))
 
     def variable(self, node: int) -> int:
-        """The leaf of an AccumulateGrad node; 0 for other nodes, or if it was not recorded."""
+        """Return the leaf of an AccumulateGrad node; 0 for other nodes, or if it was not recorded."""
         row = self.row(node)
         return self._variable(row) if row >= 0 and self.leaf[row] else 0
 
     def _variable_of(self, row: int) -> int:
-        """The leaf of a node: the event after its creation retains the leaf."""
+        """Return the leaf of a node: the event after its creation retains the leaf."""
         tables, node = self.history.tables, int(self.tables.nodes.id[row])
         moments = tables.numbers("TENSOR_RETAIN")
         index, saved = (
@@ -219,11 +219,11 @@ class Autograd:
         return int(tables.uses.id[references[0]]) if len(references) else 0
 
     def accumulators(self, tensor: int, m: int) -> tuple[int, ...]:
-        """The living AccumulateGrad nodes of a leaf (there is one at most)."""
+        """Return the living AccumulateGrad nodes of a leaf (there is one at most)."""
         return tuple(node for node in self.accumulators_ever(tensor, m) if self.node(node, m))
 
     def accumulators_ever(self, tensor: int, m: int) -> tuple[int, ...]:
-        """Every AccumulateGrad node that the leaf has had up to the moment, oldest first."""
+        """Return every AccumulateGrad node that the leaf has had up to the moment, oldest first."""
         uses = self.history.tables.uses
         rows = uses.until_now("id", tensor, m)
         references = dict.fromkeys(
@@ -234,24 +234,24 @@ class Autograd:
     # Saved tensors
 
     def saved_by(self, node: int, m: int) -> tuple[SavedFact, ...]:
-        """The tensors that the node saved up to the moment, by slot, released ones included."""
+        """Return the tensors that the node saved up to the moment, by slot, released ones included."""
         rows = self.tables.saves.until_now("node", node, m)
         return tuple(sorted((self._saved(int(row)) for row in rows), key=lambda fact: fact.slot))
 
     def savers(self, tensor: int, m: int) -> tuple[SavedFact, ...]:
-        """The nodes that have saved the tensor."""
+        """Return the nodes that have saved the tensor."""
         return tuple(
             self._saved(int(row)) for row in self.tables.saves.where_at("tensor", tensor, m)
         )
 
     def stale(self, m: int) -> tuple[SavedFact, ...]:
-        """Every saved tensor that was written since it was saved."""
+        """Return every saved tensor that was written since it was saved."""
         table = self.tables.saves
         rows = table.at(m)
         return tuple(self._saved(int(row)) for row in rows[table.stale[rows] <= m])
 
     def slot_name(self, node: int, slot: int) -> str:
-        """The name of a node's saved tensor: `_saved_self`."""
+        """Return the name of a node's saved tensor: `_saved_self`."""
         table = self.tables.saves
         rows = table.where("node", node)
         rows = rows[table.slot[rows] == slot]
@@ -267,7 +267,7 @@ class Autograd:
         return SavedFact(int(table.since[row]), int(table.until[row]), name=name, **columns)
 
     def writes_after(self, saved: SavedFact, m: int) -> tuple[VersionFact, ...]:
-        """The in-place writes to a saved tensor since it was saved, oldest first."""
+        """Return the in-place writes to a saved tensor since it was saved, oldest first."""
         versions = self.history.versions(saved.counter, m)
         return tuple(fact for fact in versions if fact.version > saved.version)
 
@@ -283,7 +283,7 @@ class Autograd:
         return GradFact(int(table.since[row]), int(table.until[row]), tensor, int(table.grad[row]))
 
     def last_accumulation(self, tensor: int, m: int, grad: int = 0) -> AccumulationFact | None:
-        """The newest accumulation into .grad of the tensor; with `grad`, while that was .grad."""
+        """Return the newest accumulation into .grad of the tensor; with `grad`, while that was .grad."""
         table = self.tables.accumulations
         rows = table.until_now("tensor", tensor, m)
         if grad:
@@ -302,7 +302,7 @@ class Autograd:
     # Backward passes
 
     def runs_at(self, m: int) -> tuple[BackwardPass, ...]:
-        """The backward passes that are running."""
+        """Return the backward passes that are running."""
         return tuple(self._run(int(row)) for row in self.tables.runs.at(m))
 
     def run(self, run: int) -> BackwardPass | None:
@@ -310,7 +310,7 @@ class Autograd:
         return self._run(int(rows[0])) if len(rows) else None
 
     def run_at(self, m: int) -> BackwardPass | None:
-        """The pass that the event belongs to; else the innermost of its thread; else the newest."""
+        """Return the pass that the event belongs to; else the innermost of its thread; else the newest."""
         if not 0 <= m < self.history.end:
             return None
         table = self.tables.runs

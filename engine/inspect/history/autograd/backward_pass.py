@@ -68,17 +68,17 @@ class BackwardPass:
         return np.zeros(len(self.nodes), np.int64)
 
     def _first(self, table: Table, rows: Ints) -> Ints:
-        """The moment of each node's first row; FOREVER for nodes without a row."""
+        """Return the moment of each node's first row; FOREVER for nodes without a row."""
         out = np.full(len(self.nodes), FOREVER, np.int64)
         out[self.indices(table.node[rows[::-1]])] = table.since[rows[::-1]]
         return out
 
     def indices(self, nodes: Ints) -> Ints:
-        """The indices of nodes of this pass in its columns."""
+        """Return the indices of nodes of this pass in its columns."""
         return np.searchsorted(self.nodes, nodes)
 
     def index(self, node: int) -> int:
-        """The index of a node; -1 if the pass does not reach it."""
+        """Return the index of a node; -1 if the pass does not reach it."""
         index = int(np.searchsorted(self.nodes, node))
         return index if index < len(self.nodes) and self.nodes[index] == node else -1
 
@@ -97,7 +97,7 @@ class BackwardPass:
         return int(min(self.popped.min(initial=FOREVER), self.entered.min(initial=FOREVER)))
 
     def arrivals_at(self, node: int, m: int) -> Ints:
-        """The rows of what has arrived at a node, the roots' own gradients too."""
+        """Return the rows of what has arrived at a node, the roots' own gradients too."""
         rows = self._by_node.get(node, np.empty(0, np.int64))
         return rows[: int(np.searchsorted(self._tables.arrivals.since[rows], m, "right"))]
 
@@ -137,7 +137,7 @@ class BackwardPass:
         return np.maximum(np.where(self.known <= m, self.count, 0) - came, 0)
 
     def codes(self, m: int) -> np.ndarray:
-        """The state of each node, as its index in STATES."""
+        """Return the state of each node, as its index in STATES."""
         moments, indices = self.arrived
         come = indices[: int(np.searchsorted(moments, m, "right"))]
         out = np.where(self.known <= m, WAITING, 0).astype(np.uint8)
@@ -151,7 +151,7 @@ class BackwardPass:
         return out
 
     def ready(self, m: int) -> Ints:
-        """The indices of the nodes in the ready queue, the next one first.
+        """Return the indices of the nodes in the ready queue, the next one first.
 
         The newest node is next; leaves, which count as newer than all others, come first."""
         inside = np.flatnonzero((self.pushed <= m) & (self.popped > m) & (self.entered > m))
@@ -168,19 +168,19 @@ class BackwardPass:
         return int(((self.known <= m) & self.needed & ~self.captured).sum())
 
     def last(self, m: int) -> int:
-        """The node that ran last; 0: none has."""
+        """Return the node that ran last; 0: none has."""
         done = np.where(self.exited <= m, self.exited, -1)
         index = int(done.argmax()) if len(done) else 0
         return int(self.nodes[index]) if len(done) and done[index] >= 0 else 0
 
     def running(self, m: int) -> Ints:
-        """The nodes between enter and exit."""
+        """Return the nodes between enter and exit."""
         if m >= self.until:
             return self.nodes[:0]
         return self.nodes[(self.entered <= m) & (self.exited > m)]
 
     def order_of(self, node: int, m: int) -> int:
-        """The node's position in the order of execution, from 1; 0: it has not run."""
+        """Return the node's position in the order of execution, from 1; 0: it has not run."""
         index = self.index(node)
         if index < 0 or self.entered[index] > m:
             return 0

@@ -43,14 +43,14 @@ class Parts:
         self._edge_part, self._edge_row = edge_part[order], row[order]
 
     def _rows(self, ids: Ints, order: Ints) -> Ints:
-        """The rows of the nodes with these ids; -1 for none."""
+        """Return the rows of the nodes with these ids; -1 for none."""
         if not len(order):
             return np.full(len(ids), -1, np.int64)
         index = np.minimum(np.searchsorted(self._ids, ids), len(order) - 1)
         return np.where(self._ids[index] == ids, order[index], -1)
 
     def members(self, part: int) -> Ints:
-        """The rows of the part's nodes, in the order of their ids; its leaves among them."""
+        """Return the rows of the part's nodes, in the order of their ids; its leaves among them."""
         lo, hi = np.searchsorted(self._part, [part, part + 1])
         return self._member[lo:hi]
 
@@ -60,7 +60,7 @@ class Parts:
         return int(hi - lo)
 
     def of(self, row: int) -> Ints:
-        """The parts that contain a node or a leaf."""
+        """Return the parts that contain a node or a leaf."""
         members, parts = self._of_member
         lo, hi = np.searchsorted(members, [row, row + 1])
         return np.sort(parts[lo:hi])

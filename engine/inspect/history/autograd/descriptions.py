@@ -37,7 +37,7 @@ def accumulation_mode(mode: int) -> str:
 
 
 def reworded(kind: str, template: str, fields: Fields) -> str:
-    """The kind's sentence, reworded if a 0 or a 1 has a special meaning."""
+    """Return the kind's sentence, reworded if a 0 or a 1 has a special meaning."""
     if kind == "NODE_NEW" and not fields["call"]:
         return template.replace(" for call {call}", "")
     if kind == "EDGE" and not fields["next"]:
@@ -58,7 +58,7 @@ def reworded(kind: str, template: str, fields: Fields) -> str:
 
 
 def holder(history: History, m: int, fields: Fields) -> dict[str, object]:
-    """The holder of a tensor, if it belongs to autograd."""
+    """Return the holder of a tensor, if it belongs to autograd."""
     kind, number = coded(HOLDERS, fields["holder_kind"]), fields["holder"]
     if kind == "GRAD":
         return {"holder_kind": ".grad of", "holder": history.label(number, m)}
@@ -103,7 +103,7 @@ def _unneeded(history: History, m: int, fields: Fields) -> str:
 
 
 def _gradients(history: History, m: int, fields: Fields) -> str:
-    """The gradients that entered or left a node."""
+    """Return the gradients that entered or left a node."""
     blob = history.trace.blob(m)
     numbers = [word for (word,) in struct.iter_unpack("<q", blob[: len(blob) & ~7])]
     if not numbers:
@@ -117,7 +117,7 @@ def _accumulation(history: History, m: int, fields: Fields) -> str:
 
 
 def _writer(history: History, m: int, fields: Fields) -> str:
-    """The operator and the line that wrote a saved tensor."""
+    """Return the operator and the line that wrote a saved tensor."""
     for saved in history.autograd.saved_by(fields["node"], m):
         if saved.slot != fields["slot"]:
             continue

@@ -102,7 +102,7 @@ class AutogradTables:
         )
 
     def _written(self, counter: Ints, version: Ints) -> Ints:
-        """The moment at which each counter first exceeded the version; versions only grow."""
+        """Return the moment at which each counter first exceeded the version; versions only grow."""
         table = self.tables.versions
         row = rows_before(table.counter, -table.version, counter, -version - 1)
         return np.where(row >= 0, np.append(table.since, FOREVER)[row], FOREVER)

@@ -133,11 +133,11 @@ class Jit:
     # Functions and graphs
 
     def functions(self, m: int) -> tuple[FunctionFact, ...]:
-        """Every function that was compiled up to the moment."""
+        """Return every function that was compiled up to the moment."""
         return tuple(self._function(row) for row in range(self.tables.functions.started_by(m)))
 
     def function(self, number: int, m: int = FOREVER - 1) -> FunctionFact | None:
-        """The function with this number."""
+        """Return the function with this number."""
         row = self.tables.functions.last("id", number, m)
         return self._function(row) if row >= 0 else None
 
@@ -168,7 +168,7 @@ class Jit:
     # Passes
 
     def runs(self, graph: int, m: int) -> tuple[RunFact, ...]:
-        """The runs of passes on a graph that began up to the moment, in order."""
+        """Return the runs of passes on a graph that began up to the moment, in order."""
         rows = self.tables.runs.until_now("graph", graph, m)
         return tuple(self.run_fact(int(row)) for row in rows)
 
@@ -201,11 +201,11 @@ class Jit:
         return f"{self.history.string(event['type'])}: {self.history.text(event.number)}"
 
     def rewrites(self, run: int, m: int = FOREVER - 1) -> Rewrites:
-        """The rewrites of a run up to the moment, in order."""
+        """Return the rewrites of a run up to the moment, in order."""
         return Rewrites(self, self.tables.rewrites.until_now("run", run, m))
 
     def rewrite_at(self, m: int) -> RewriteFact | None:
-        """The rewrite recorded at this moment; None: another event."""
+        """Return the rewrite recorded at this moment; None: another event."""
         since = self.tables.rewrites.since
         row = int(since.searchsorted(m))
         return self._rewrite(row) if row < len(since) and since[row] == m else None
@@ -281,7 +281,7 @@ class Jit:
         return state
 
     def last_change(self, graph: int, m: int) -> int:
-        """The moment of the graph's last snapshot or rewrite; -1 before the first."""
+        """Return the moment of the graph's last snapshot or rewrite; -1 before the first."""
         changes = self.changes.get(graph, [])
         index = bisect_right(changes, (m, len(self.tables.rewrites))) - 1
         return changes[index][0] if index >= 0 else -1
@@ -289,7 +289,7 @@ class Jit:
     # Code
 
     def code(self, number: int) -> CodeFact | None:
-        """The instructions with this number."""
+        """Return the instructions with this number."""
         row = self.tables.codes.last("id", number, FOREVER - 1)
         return self._code(row) if row >= 0 else None
 

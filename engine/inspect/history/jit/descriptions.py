@@ -44,7 +44,7 @@ def event_words(history: History, kind: str, fields: dict[str, int]) -> dict[str
 
 
 def holder(history: History, m: int, fields: dict[str, int]) -> dict[str, str]:
-    """The holder of a tensor, if it belongs to the JIT."""
+    """Return the holder of a tensor, if it belongs to the JIT."""
     kind = coded(HOLDERS, fields["holder_kind"])
     if kind not in HOLDS:
         return {}

@@ -91,7 +91,7 @@ class Kernel:
 
 
 def _bare(text: str) -> str:
-    """An expression without the parentheses around all of it."""
+    """Return an expression without the parentheses around all of it."""
     return text[1:-1] if text.startswith("(") else text
 
 
@@ -187,7 +187,7 @@ class Match:
         return frozenset(node["kind"] for node in self._maker.values())
 
     def of_step(self, step: int) -> tuple[int, ...]:
-        """The Values that a step computes; of a conversion those of the step that needs it."""
+        """Return the Values that a step computes; of a conversion those of the step that needs it."""
         while step not in self.values and step in self.part_of:
             step = self.part_of[step]
         return tuple(self.values.get(step, ()))
@@ -202,7 +202,7 @@ class Fused:
         self._launches: dict[int, tuple[Launch, ...]] = {}
 
     def kernel(self, number: int, m: int) -> Kernel | None:
-        """The last recording of a kernel up to a moment."""
+        """Return the last recording of a kernel up to a moment."""
         row = self._jit.tables.kernels.last("id", number, m)
         if row < 0:
             return None
@@ -211,7 +211,7 @@ class Fused:
         return self._kernels[row]
 
     def at(self, m: int) -> int:
-        """The kernel that ran last; 0 before the first."""
+        """Return the kernel that ran last; 0 before the first."""
         launches = self._jit.tables.launches
         row = launches.started_by(m) - 1
         if row >= 0:
@@ -220,7 +220,7 @@ class Fused:
         return int(kernels.id[kernels.started_by(m) - 1]) if kernels.started_by(m) else 0
 
     def of_node(self, node: int) -> int:
-        """The kernel of a FusionGroup node, or of a node in its Subgraph; 0: none ran."""
+        """Return the kernel of a FusionGroup node, or of a node in its Subgraph; 0: none ran."""
         for number in dict.fromkeys(self._jit.tables.kernels.id.tolist()):
             kernel = self.kernel(int(number), 1 << 61)
             if kernel is None or kernel.subgraph is None:
@@ -231,14 +231,14 @@ class Fused:
         return 0
 
     def launches(self, kernel: int) -> tuple[Launch, ...]:
-        """Every launch of a kernel, in order."""
+        """Return every launch of a kernel, in order."""
         if kernel not in self._launches:
             rows = self._jit.tables.launches.where("kernel", kernel)
             self._launches[kernel] = tuple(self._launch(int(row)) for row in rows)
         return self._launches[kernel]
 
     def launch_of(self, tensor: int, moment: int) -> tuple[Kernel, Launch] | None:
-        """The launch that computed a tensor; it is near the moment at which the tensor was written."""
+        """Return the launch that computed a tensor; it is near the moment at which the tensor was written."""
         table = self._jit.tables.launches
         middle = int(table.since.searchsorted(moment))
         for row in range(max(0, middle - _NEAR), min(middle + _NEAR, len(table))):
@@ -261,7 +261,7 @@ class Fused:
         )  # fmt: skip
 
     def _stacks(self, frame: int, moment: int) -> tuple[list[Any], list[Any]]:
-        """The frame's stack before a launch, and after it."""
+        """Return the frame's stack before a launch, and after it."""
         steps = self._jit.tables.steps
         rows = steps.where("frame", frame) if frame else ()
         index = int(steps.since[rows].searchsorted(moment)) if frame else 0

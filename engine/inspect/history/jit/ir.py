@@ -89,7 +89,7 @@ class IrGraph:
         self._enter(self.graph["block"])
 
     def copy(self) -> IrGraph:
-        """An independent copy."""
+        """Return an independent copy."""
         return IrGraph(copy.deepcopy(self.graph))
 
     @property
@@ -210,13 +210,13 @@ class IrGraph:
     # Text
 
     def lines(self) -> list[IrLine]:
-        """The lines of the graph's text, each with its node and Values."""
+        """Return the lines of the graph's text, each with its node and Values."""
         block = self.graph["block"]
         head = IrLine("head", 0, block["param"], self._declared(block["params"]), "", "", (), None)
         return [head, *self._block_lines(block, 1), self._end("return", 1, block)]
 
     def every_line(self) -> list[IrLine]:
-        """The text with that of the graphs which nodes hold below it, numbered as PyTorch does."""
+        """Return the text with that of the graphs which nodes hold below it, numbered as PyTorch does."""
         if self._every is None:
             self._every = self._all_lines()
         return self._every
@@ -244,7 +244,7 @@ class IrGraph:
                 )
 
     def text(self) -> str:
-        """The graph as PyTorch prints it, without source comments."""
+        """Return the graph as PyTorch prints it, without source comments."""
         return "\n".join(line.text for line in self.lines()) + "\n"
 
     def subgraphs(self) -> Iterator[tuple[int, str, IrGraph]]:
@@ -293,6 +293,6 @@ class IrGraph:
 
 
 def subgraph_lines(graph: IrGraph, name: str) -> list[IrLine]:
-    """The lines of a graph that a node holds, as they appear below the text of the outer graph."""
+    """Return the lines of a graph that a node holds, as they appear below the text of the outer graph."""
     head, *remaining = graph.lines()
     return [replace(head, role="with", kind=name), *remaining]

@@ -74,7 +74,7 @@ class LinkedGraph(IrGraph):
     # Inserted and removed lines
 
     def take(self) -> tuple[list[LinkedLine], list[Any], list[int]]:
-        """The inserted lines, the marks of removed lines, the keys of lines that may have changed."""
+        """Return the inserted lines, the marks of removed lines, the keys of lines that may have changed."""
         self.regroup()
         fresh = [
             linked for key in self._hung for linked in self._segment(key) if linked.mark is None
@@ -173,7 +173,7 @@ class LinkedGraph(IrGraph):
         return False
 
     def _segment(self, key: int) -> Iterator[LinkedLine]:
-        """The lines of a node or a block, if it is in the text."""
+        """Yield the lines of a node or a block, if it is in the text."""
         linked = self.linked_lines.get(key)
         if key in self._inner:
             end = linked
@@ -234,7 +234,7 @@ class LinkedGraph(IrGraph):
         }
 
     def _text_of(self, node: int, graph: Json) -> list[IrLine]:
-        """The text of a graph that is held, under the name of its node."""
+        """Return the text of a graph that is held, under the name of its node."""
         name = f"{self.nodes[node]['kind']}_{self._graph_index[node]}"
         known = self._lines_of.get(node)
         if known is None or known[0] is not graph:
@@ -245,7 +245,7 @@ class LinkedGraph(IrGraph):
         return lines
 
     def _holders(self) -> dict[int, Json]:
-        """The nodes of the text that hold a graph, and it."""
+        """Return the nodes of the text that hold a graph, and it."""
         matches = {}
         linked: LinkedLine | None = self.head
         while linked is not None and linked is not self.last:

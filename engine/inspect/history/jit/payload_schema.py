@@ -26,7 +26,7 @@ EDITS = frozenset(
 
 
 def read(text: str, form: Form) -> Json:
-    """The JSON of a payload; {} if it is invalid or of another form."""
+    """Return the JSON of a payload; {} if it is invalid or of another form."""
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
@@ -52,7 +52,7 @@ def graph_in(attribute: str) -> Json:
 
 
 def graph(payload: Any) -> bool:
-    """A snapshot."""
+    """Return a snapshot."""
     return (
         type(payload["graph"]) is int and type(payload["name"]) is str and _block(payload["block"])
     )

@@ -160,7 +160,7 @@ class Links:
         return frozenset(sources | self._copies(sources) | self._closure(seeds, self._to))
 
     def _copies(self, values: set[int]) -> set[int]:
-        """The same Values in the other graphs with the same origin."""
+        """Return the same Values in the other graphs with the same origin."""
         own = {value for value in values if self._is_original(value)}
         origins = {origin for value in own for origin in self._from.get(value, ())}
         return {v for origin in origins for v in self._to.get(origin, ()) if self._is_original(v)}
@@ -195,11 +195,11 @@ class Links:
         return self._within(function.file, span) if span else frozenset()
 
     def _within(self, file: str, span: Extent) -> frozenset[int]:
-        """The Values that come from a range or from a part of it."""
+        """Return the Values that come from a range or from a part of it."""
         return frozenset(value for value, extent in self._extents(file) if inside(extent, span))
 
     def _round(self, file: str, span: Extent) -> frozenset[int]:
-        """The Values that come from the smallest range that contains this one."""
+        """Return the Values that come from the smallest range that contains this one."""
         holding = [(extent, value) for value, extent in self._extents(file) if inside(span, extent)]
         if not holding:
             return frozenset()
@@ -219,7 +219,7 @@ class Links:
         return self._by_file[file]
 
     def sources(self, value: int) -> tuple[SourceRange, ...]:
-        """The source ranges that a Value comes from."""
+        """Return the source ranges that a Value comes from."""
         values = self._closure({value}, self._from)
         nodes = {self.node_of[v] for v in values if v in self.node_of}
         matches = {self.range_of[node] for node in nodes if node in self.range_of}
@@ -227,21 +227,21 @@ class Links:
         return tuple(sorted(matches, key=lambda p: (p.file, p.line, p.column)))
 
     def own_ranges(self, values: Iterable[int]) -> frozenset[SourceRange]:
-        """The source ranges of exactly these Values' nodes."""
+        """Return the source ranges of exactly these Values' nodes."""
         matches = {self.range_of_value[v] for v in values if v in self.range_of_value}
         nodes = {self.node_of[v] for v in values if v in self.node_of}
         return frozenset(matches | {self.range_of[node] for node in nodes if node in self.range_of})
 
     def at_line(self, file: str, line: int) -> frozenset[int]:
-        """Every Value, in any graph, whose node begins on this line."""
+        """Return every Value, in any graph, whose node begins on this line."""
         return frozenset(value for value, extent in self._extents(file) if extent[0] == line)
 
     def origins(self, value: int) -> frozenset[int]:
-        """The direct origins of a Value."""
+        """Return the direct origins of a Value."""
         return frozenset(self._from.get(value, ()))
 
     def replaced_by(self, value: int) -> frozenset[int]:
-        """The Values of which this one is a direct origin."""
+        """Return the Values that have this one as a direct origin."""
         return frozenset(self._to.get(value, ()))
 
     @staticmethod
@@ -256,5 +256,5 @@ class Links:
 
 
 def _size(span: Extent) -> tuple[int, int]:
-    """A sort key of ranges by their size, lines first."""
+    """Return a sort key of ranges by their size, lines first."""
     return span[2] - span[0], span[3] - span[1]

@@ -42,7 +42,7 @@ class Registers:
         self._writes: dict[int, dict[int, list[int]]] = {}  # of a frame: register -> instructions
 
     def ran(self, ops: tuple[str, ...]) -> Ints:
-        """The moments at which an instruction of one of these kinds has run, ascending."""
+        """Return the moments at which an instruction of one of these kinds has run, ascending."""
         tables = self._jit.tables
         steps, frames = tables.steps, tables.frames
         if not len(steps) or not len(frames):
@@ -60,7 +60,7 @@ class Registers:
         return np.sort(steps.since[expected])
 
     def missed(self) -> Ints:
-        """The moments of failed guards and of bail-outs, ascending."""
+        """Return the moments of failed guards and of bail-outs, ascending."""
         tables = self._jit.tables
         failed = tables.guards.since[tables.guards.ok == 0]
         return np.sort(np.concatenate([failed, tables.bail_outs.since]))

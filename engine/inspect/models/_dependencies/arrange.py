@@ -23,7 +23,7 @@ from engine.inspect.models._dependencies.core import (
 
 
 def same_memory(call: OpCall, index: Index) -> CellFormula:
-    """A view: the cell of the input at the same byte."""
+    """Return a view: the cell of the input at the same byte."""
     own, out = call.tensors["self"], call.out
     byte = _extent(out).byte(index)
     hit = next(_extent(own).elements(byte, byte + 1), None)

@@ -103,11 +103,11 @@ class OpCall:
         return default if matches is None else matches
 
     def items(self, name: str) -> list[str]:
-        """The arguments `name[0]`, `name[1]`... of a list of tensors."""
+        """Return the arguments `name[0]`, `name[1]`... of a list of tensors."""
         return [each for each in self.tensors if each.startswith(f"{name}[")]
 
     def number(self, argument: str, index: Index) -> int:
-        """An index that is itself a recorded value."""
+        """Return an index that is itself a recorded value."""
         value = self.read(argument, index)
         if value is None:
             raise Unknown(f"{argument}{list(index)} was not kept in the trace")
@@ -178,12 +178,12 @@ def several(value: Any, count: int, default: int = 1) -> Index:
 
 
 def single(*feeds: CellInput, term: str = "", note: str = "") -> CellFormula:
-    """A cell computed from a few cells by one pattern; by default a copy."""
+    """Return a cell computed from a few cells by one pattern; by default a copy."""
     return CellFormula(term or "{" + feeds[0].name + "}", lambda _: feeds, note=note)
 
 
 def nothing(wrapper: str, note: str = "") -> CellFormula:
-    """A cell that no input cell feeds."""
+    """Return a cell that no input cell feeds."""
     return CellFormula("", lambda _: (), count=0, wrapper=wrapper, note=note)
 
 

@@ -144,7 +144,7 @@ def _writers(call: OpCall, sizes: Index, dim: int, index: Index, size: int) -> I
 
 
 def scatter(combine: str = "") -> Rule:
-    """The cell of self unless an index refers to it: then src, or self and src combined."""
+    """Return the cell of self unless an index refers to it: then src, or self and src combined."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         sizes, dim = call.sizes("self"), _dim(call)
@@ -240,7 +240,7 @@ def index_write(combine: str, source: str) -> Rule:
 
 
 def masked_select(call: OpCall, index: Index) -> CellFormula:
-    """The index-th True of the mask, in row-major order."""
+    """Return the index-th True of the mask, in row-major order."""
     shape = _broadcast_all([call.sizes("self"), call.sizes("mask")])
     if numel(shape) > MAX_SEARCHED:
         raise Unknown(f"the mask has {numel(shape):,} cells: too many to count here")

@@ -17,7 +17,7 @@ _Pattern = str
 
 
 def _gradient(call: OpCall) -> _Pattern:
-    """The gradient before weight decay: one name, or an expression in parentheses."""
+    """Return the gradient before weight decay: one name, or an expression in parentheses."""
     pattern = "{grads}"
     if "grad_scale" in call.tensors:
         pattern = "({grads} / {grad_scale})"
@@ -25,7 +25,7 @@ def _gradient(call: OpCall) -> _Pattern:
 
 
 def _decayed(call: OpCall) -> _Pattern:
-    """The gradient with weight decay, likewise."""
+    """Return the gradient with weight decay, likewise."""
     grad = _gradient(call)
     return f"({grad} + {{weight_decay}} * {{self}})" if call.value("weight_decay") else grad
 
@@ -97,7 +97,7 @@ def _step(call: OpCall, index: Index) -> CellFormula:
 
 
 def _lists(call: OpCall) -> list[str]:
-    """The names of the arguments that are lists, without `self`."""
+    """Return the names of the arguments that are lists, without `self`."""
     names = dict.fromkeys(
         argument.partition("[")[0] for argument in call.tensors if "[" in argument
     )
@@ -105,7 +105,7 @@ def _lists(call: OpCall) -> list[str]:
 
 
 def _item(call: OpCall) -> tuple[str, int]:
-    """The list and the number of the tensor that the formula is for."""
+    """Return the list and the number of the tensor that the formula is for."""
     name, _, number = call.argument.rstrip("]").partition("[")
     if not number.isdecimal():
         raise Unknown(f"the trace does not say which item {call.op} wrote")
@@ -113,7 +113,7 @@ def _item(call: OpCall) -> tuple[str, int]:
 
 
 def _with_item(pattern: _Pattern) -> Rule:
-    """The same item before the call, and arguments that all items share."""
+    """Return the same item before the call, and arguments that all items share."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         feeds = [CellInput(call.argument, index, "self")]
@@ -125,7 +125,7 @@ def _with_item(pattern: _Pattern) -> Rule:
 
 
 def _norm(call: OpCall, index: Index) -> CellFormula:
-    """Every cell of the item of the result's number."""
+    """Return every cell of the item of the result's number."""
     item = f"self[{call.result}]"
     sizes = call.sizes(item)
     count = 1

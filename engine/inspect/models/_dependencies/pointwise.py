@@ -50,7 +50,7 @@ def is_pointwise(op: str, schema_name: str) -> bool:
 
 
 def pointwise(call: OpCall, index: Index) -> CellFormula:
-    """The cell of each operand that broadcasts to the index."""
+    """Return the cell of each operand that broadcasts to the index."""
     if call.op == "fill" and "value" in call.tensors:
         used = ["value"]
     else:

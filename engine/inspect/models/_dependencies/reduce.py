@@ -42,7 +42,7 @@ def _row(call: OpCall, index: Index) -> tuple[int, tuple[int, ...], Index]:
 
 
 def reduction(join: str = ", ", template: str = "", term: str = "{self}") -> Rule:
-    """Every cell along the reduced dimensions; `{n}` in `whole` is how many there are."""
+    """Return every cell along the reduced dimensions; `{n}` in `whole` is how many there are."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         sizes = call.sizes("self")
@@ -61,7 +61,7 @@ def reduction(join: str = ", ", template: str = "", term: str = "{self}") -> Rul
 
 
 def scan(join: str, template: str = "{terms}") -> Rule:
-    """Every cell of the row up to this one."""
+    """Return every cell of the row up to this one."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         if not index:
@@ -79,7 +79,7 @@ def scan(join: str, template: str = "{terms}") -> Rule:
 
 
 def row(template: str = "", self: str = "self", picked: bool = False) -> Rule:
-    """Every cell of the row along `dim`; `picked`: the output's row may be of another length."""
+    """Return every cell of the row along `dim`; `picked`: the output's row may be of another length."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         sizes = call.sizes(self)

@@ -28,7 +28,7 @@ def _padding(call: OpCall, kernel: Sequence[int], dilation: Sequence[int], rank:
 
 
 def convolution(call: OpCall, index: Index) -> CellFormula:
-    """The sum over channels and window of input times weight, plus bias; padding adds nothing."""
+    """Return the sum over channels and window of input times weight, plus bias; padding adds nothing."""
     if call.value("transposed", False):
         return transposed(call, index)
     name, weight, source = input_name(call), call.sizes("weight"), call.sizes(input_name(call))
@@ -99,7 +99,7 @@ def _with_bias(call: OpCall, formula: CellFormula, channel: int) -> CellFormula:
 
 
 def pool(rank: int, template: str, join: str = ", ") -> Rule:
-    """Every cell of the window; `{n}` in `whole` is what an average divides by."""
+    """Return every cell of the window; `{n}` in `whole` is what an average divides by."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         name, sizes = input_name(call), call.sizes(input_name(call))

@@ -66,7 +66,7 @@ MAX_PARTS = 64
 
 
 def project(history: History, moment: int, selection: Selection) -> Autograd:
-    """The living graph at `moment`, and the backward pass that it belongs to."""
+    """Return the living graph at `moment`, and the backward pass that it belongs to."""
     autograd = history.autograd
     maker = _maker(history)
     table = autograd.tables.nodes
@@ -107,7 +107,7 @@ def _maker(history: History) -> PartMaker:
 def _visible_parts(
     history: History, moment: int, focus: int, run: Any, maker: PartMaker
 ) -> tuple[tuple[int, ...], int]:
-    """The parts with a living node or one of the running pass, and that of the node in focus."""
+    """Return the parts with a living node or one of the running pass, and that of the node in focus."""
     autograd = history.autograd
     parts, table = autograd.parts, autograd.tables.nodes
     living = table.at(moment)
@@ -159,14 +159,14 @@ def _nodes(
 
 
 def _bytes(history: History, storages: Any, moment: int) -> int:
-    """The bytes of these storages, each counted once."""
+    """Return the bytes of these storages, each counted once."""
     table = history.tables.storages
     rows = table.at(moment)
     return int(table.nbytes[rows[np.isin(table.id[rows], storages)]].sum())
 
 
 def _focus(history: History, moment: int, selection: Selection, run: Any) -> tuple[int, str]:
-    """The node in focus: the selected one, else in a backward pass the node of this event, the running node,
+    """Return the node in focus: the selected one, else in a backward pass the node of this event, the running node,
     or the first one; else the node of the selected tensor or call; else the node of
     this event, else the newest."""
     autograd = history.autograd

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from engine._generated.codes import ACCUMULATE, CREATE_GRAPH, KEEP_GRAPH
 from engine.inspect.history.cache import per_history
 from engine.inspect.models.autograd.boxes import Flow, FreedRow, ReadyRow, RunBox
 from engine.inspect.models.autograd.components import PartMaker
@@ -15,7 +16,6 @@ from engine.inspect.models.autograd.node import roots
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
-KEEP_GRAPH, CREATE_GRAPH, ACCUMULATE = 1, 2, 4  # the flags of BACKWARD_BEGIN
 MAX_FREED = 100
 MAX_READY = 100
 _AFTER = 16  # events after the end of a failed pass that are searched for its error
@@ -76,19 +76,19 @@ def ready(maker: PartMaker, run: Any, moment: int) -> tuple[ReadyRow, ...]:
 
 
 def _releases(history: History, run: Any, moment: int) -> Any:
-    """The release events since the pass started, oldest first."""
+    """Return the release events since the pass started, oldest first."""
     numbers = history.autograd.releases
     lo, hi = np.searchsorted(numbers, [run.since, min(moment, run.until) + 1])
     return numbers[lo:hi]
 
 
 def freed_count(history: History, run: Any, moment: int) -> int:
-    """The number of releases of the pass, up to the moment or its end."""
+    """Return the number of releases of the pass, up to the moment or its end."""
     return len(_releases(history, run, moment))
 
 
 def freed(history: History, run: Any, moment: int) -> tuple[FreedRow, ...]:
-    """The last releases, newest first."""
+    """Return the last releases, newest first."""
     before = history.previous(moment, "node")
     newest = _releases(history, run, moment)[::-1][:MAX_FREED].tolist()
     rows = ((number, _freed(history, number)) for number in newest)

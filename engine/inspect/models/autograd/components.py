@@ -41,7 +41,7 @@ class PartMaker:
         self._edges = edges.node[order], edges.index[order], edges.next[order], edges.input[order]
 
     def _rows_of(self, parts: tuple[int, ...]) -> Ints:
-        """The rows of all nodes of these parts, in the order of node ids."""
+        """Return the rows of all nodes of these parts, in the order of node ids."""
         members = [self.autograd.parts.members(part) for part in parts]
         rows = np.unique(np.concatenate(members)) if members else np.empty(0, np.int64)
         return rows[np.argsort(self.nodes.id[rows], kind="stable")]
@@ -52,7 +52,7 @@ class PartMaker:
         return Part(part, facts, (part, len(facts), self.autograd.parts.edges(part)))
 
     def fact(self, row: int) -> NodeFact:
-        """The facts of one node, as in its part."""
+        """Return the facts of one node, as in its part."""
         parts = self.autograd.parts.of(row)
         return self._facts_of(int(parts[0]))[int(self.nodes.id[row])]
 
@@ -130,7 +130,7 @@ class PartMaker:
         return results
 
     def _inside(self, rows: Ints, names: dict[int, str]) -> dict[int, int]:
-        """The nodes of in-place writes to views: each is run by the CopySlices of the same call."""
+        """Return the nodes of in-place writes to views: each is run by the CopySlices of the same call."""
         table = self.nodes
         complete = [number for number, name in names.items() if name == COPY_SLICES]
         slices = np.isin(table.name[rows], complete) & (table.call[rows] > 0)
@@ -163,7 +163,7 @@ class PartMaker:
         return {label_a: tuple(results[a:b]) for label_a, a, b in bounds}
 
     def _ops(self, calls: Ints) -> list[str]:
-        """The full name of the operator of each call."""
+        """Return the full name of the operator of each call."""
         table = self.history.tables.calls
         if not len(table):
             return [""] * len(calls)
@@ -190,21 +190,23 @@ class PartMaker:
         names = self.history.names_of(variable, moment)
         label = self.history.label(variable, moment)
         rows = table.where("tensor", variable)
-        ever = [(int(table.frame[row]), self.history.string(int(table.name[row]))) for row in rows]
+        all_names = [
+            (int(table.frame[row]), self.history.string(int(table.name[row]))) for row in rows
+        ]
         if not names:
-            if not ever:
+            if not all_names:
                 return f"#{variable}", ""
-            label = parameter_path(ever[0][1])
+            label = parameter_path(all_names[0][1])
         current = [(name.frame, name.name) for name in names]
         # An optimizer has the parameters too, and none of its names is a module's.
         modules = sorted(each for each in current if "._parameters[" in each[1]) or sorted(
-            each for each in ever if "._parameters[" in each[1]
+            each for each in all_names if "._parameters[" in each[1]
         )
         plain = sorted(each for each in current if "." in each[1] and not each[1].endswith("]"))
         path = next((parameter_path(name) for _, name in (*modules, *plain)), "")
         return label, path.rpartition(".")[0]
 
     def _module(self, edges: tuple[Edge, ...], modules: dict[int, str]) -> str:
-        """Return the module of which its parameters are attributes."""
+        """Return the module that has its parameters as attributes."""
         matches = (modules[edge.next] for edge in edges if edge.next in modules)
         return next((module for module in matches if module), "")

@@ -224,7 +224,7 @@ class NodeMaker:
         return len(rows) > 0
 
     def _hooks(self, fact: NodeFact) -> tuple[HookRow, ...]:
-        """The hooks that the pass called for this node, and those that packed its saved tensors."""
+        """Return the hooks that the pass called for this node, and those that packed its saved tensors."""
         table = self.history.autograd.tables.hooks
         current = self.run.id if self.run else 0
         rows = table.until_now("node", fact.id, self.moment)

@@ -57,7 +57,7 @@ class Rewrites(Sequence[RewriteRow]):
         self._facts, self._current = facts, current
 
     def last(self) -> RewriteRow | None:
-        """The last rewrite so far, if it is in this pass."""
+        """Return the last rewrite so far, if it is in this pass."""
         at = bisect_left(self._facts, self._current, key=lambda item: item.moment)
         known = at < len(self._facts) and self._facts[at].moment == self._current
         return self[at] if known else None
@@ -131,7 +131,7 @@ NOTHING = (
     "engine.jit.trace(f, inputs), then call it."
 )
 
-REFUSED = "The compiler refused what came to it:"
+REJECTED = "The compiler rejected this program:"
 NOT_YET = (
     "The compiler has not begun: it runs later in this recording. Press . to go to the first pass "
     "that changed something."
@@ -139,12 +139,12 @@ NOT_YET = (
 
 
 def project(history: History, moment: int, selection: Selection) -> JitModel:
-    """The state of the function that the compiler worked on last at this moment."""
+    """Return the state of the function that the compiler worked on last at this moment."""
     jit = history.jit
     focus = focus_at(jit, moment)
     if not focus.function and not focus.graph:
         lines = rejected(history, moment)
-        why = REFUSED if lines else NOT_YET if jit.tables.any else NOTHING
+        why = REJECTED if lines else NOT_YET if jit.tables.any else NOTHING
         return JitModel(moment, why, rejected=lines)
     return _View(jit, focus, moment, selection.value).model()
 

@@ -98,7 +98,7 @@ class _Flows:
 
 
 def label(parts: Sequence[Part], constants: dict[int, str], wired: Container[int]) -> list[Part]:
-    """The label of a box from the text of its line: `%y mul(·, 2)`, a dot for what comes by a wire."""
+    """Return the label of a box from the text of its line: `%y mul(·, 2)`, a dot for what comes by a wire."""
     shortened: list[Part] = []
     inputs = False
     for part, then in zip(parts, (*parts[1:], Part("")), strict=True):
@@ -116,7 +116,7 @@ def label(parts: Sequence[Part], constants: dict[int, str], wired: Container[int
 
 
 def constants_of(lines: Iterable[Sequence[Part]]) -> dict[int, str]:
-    """The sources of constants by their Value."""
+    """Return the sources of constants by their Value."""
     matches = {}
     for parts in lines:
         if len(parts) > 4 and parts[4].text == CONSTANT:  # one output: name : type = kind
@@ -166,7 +166,7 @@ class Flow(Sequence[FlowBox]):
         )
 
     def _states(self) -> list[int]:
-        """All states of a small graph; of a large one those after each pass."""
+        """Return all states of a small graph; of a large one those after each pass."""
         timeline = self._timeline
         if len(timeline.moments) * len(timeline.frames) <= GONE_THROUGH:
             return list(range(len(timeline.moments)))
@@ -232,5 +232,5 @@ def wired_values(lines: Iterable[IrLine], matches: Container[int]) -> frozenset[
 
 @per_history(max_entries=4096)
 def flow_of(history: History, graph: int) -> Flow:
-    """The boxes of a graph."""
+    """Return the boxes of a graph."""
     return Flow(timeline_of(history, graph))

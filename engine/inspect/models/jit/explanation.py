@@ -16,7 +16,7 @@ from engine.inspect.selection import (
 
 
 def story_of(jit: Any, selected: JitSelection | None, graph: int, moment: int) -> tuple[str, ...]:
-    """The sentences about the selection; () without one."""
+    """Return the sentences about the selection; () without one."""
     match selected:
         case None:
             return ()
@@ -106,7 +106,7 @@ class _Story:
         return self._life(kind, node)
 
     def removals(self, values: frozenset[int], maximum: int = 2) -> tuple[str, ...]:
-        """The removals of the nodes of these Values up to the moment, each by its own rule: those of this graph
+        """Return the removals of the nodes of these Values up to the moment, each by its own rule: those of this graph
         first; constants only if there is nothing else."""
         ends = []
         for value in sorted(values):
@@ -141,7 +141,7 @@ class _Story:
         return f'created in {self._pass(creation.run)} by the rule "{creation.rule}".'
 
     def _removal(self, node: int, end: Any) -> str:
-        """The removal of a node, after its name: pass, rule, reason and replacement."""
+        """Return the removal of a node, after its name: pass, rule, reason and replacement."""
         fact = self.jit.rewrite_at(end.moment)
         position = ""
         if fact is not None and fact.file:
@@ -162,7 +162,7 @@ class _Story:
         return description if reason else f"{description} It had no uses, so nothing replaces it."
 
     def _inside(self, node: int, end: Any) -> dict[str, list[int]]:
-        """The replacements of a node by the rewrite that removed it, by the groups that contain them."""
+        """Return the replacements of a node by the rewrite that removed it, by the groups that contain them."""
         own = self.links.values_of.get(node, ())
         replacements = {copy for value in own for copy in self.links.replaced_by(value)}
         matches: dict[str, list[int]] = {}

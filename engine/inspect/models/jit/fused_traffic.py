@@ -62,7 +62,7 @@ class _Count:
                 self.shapes[value] = self._sizes(history, tensor, True)
 
     def _input(self, name: str) -> Json:
-        """The declaration of `in0` in the program; a guess if a damaged trace lacks it."""
+        """Return the declaration of `in0` in the program; a guess if a damaged trace lacks it."""
         recorded, index = self.kernel.program["inputs"], int(name[2:])
         if index < len(recorded):
             return dict(recorded[index])
@@ -106,7 +106,7 @@ class _Count:
 
 
 def _broadcast(shapes: list[Sizes]) -> Sizes:
-    """The sizes to which these broadcast."""
+    """Return the sizes to which these broadcast."""
     matches = [
         next((n for n in column if n != 1), 1)
         for column in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)

@@ -61,7 +61,7 @@ class Program:
     # The tree
 
     def tree(self) -> tuple[ExpressionRow, ...]:
-        """Each output, then the steps that lead to it, from the last to the first."""
+        """Return each output, then the steps that lead to it, from the last to the first."""
         graph = self.kernel.subgraph
         returned = graph.graph["block"]["returns"] if graph is not None else []
         for at, output in enumerate(self.kernel.outputs):
@@ -138,7 +138,7 @@ class Program:
     # The loop
 
     def loop(self, launch: Any) -> tuple[LoopRow, ...]:
-        """The rows of the loop: `for each tile`, the loads, each unit with its steps, the stores."""
+        """Return the rows of the loop: `for each tile`, the loads, each unit with its steps, the stores."""
         rows = [LoopRow("loop", *_tiles(self.kernel, launch)), *self._notes()]
         steps = self.kernel.steps
         for number, unit in enumerate(self.kernel.units):
@@ -161,7 +161,7 @@ class Program:
         return tuple(rows)
 
     def _notes(self) -> list[LoopRow]:
-        """The L1 cache use of a tile, and the inputs that are copied for it."""
+        """Return the L1 cache use of a tile, and the inputs that are copied for it."""
         program = self.kernel.program
         launch = program.get("launch", program)
         notes = []
@@ -177,7 +177,7 @@ class Program:
         return notes
 
     def _register(self, tree: Json) -> str:
-        """The register of the result of a part of the tree."""
+        """Return the register of the result of a part of the tree."""
         if "step" not in tree:
             return str(tree["leaf"])
         return str(self.kernel.steps[int(tree["step"])]["to"])
@@ -210,7 +210,7 @@ def _tiles(kernel: Kernel, launch: Any) -> tuple[str, str]:
 
 
 def last_tile(elements: int, tiles: int, tile: int) -> int:
-    """The elements of the last tile."""
+    """Return the elements of the last tile."""
     return elements - (tiles - 1) * tile if tiles else 0
 
 
@@ -220,5 +220,5 @@ def short(op: str) -> str:
 
 
 def lines_of(graph: IrGraph | None) -> tuple[Any, ...]:
-    """The lines of a group's graph."""
+    """Return the lines of a group's graph."""
     return tuple(graph.lines()) if graph is not None else ()

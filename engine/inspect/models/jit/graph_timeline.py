@@ -108,7 +108,7 @@ class GraphTimeline:
         return state >= 0 and not any(since <= state < until for since, until in self._holes)
 
     def lines(self, state: int) -> dict[int, IrLine]:
-        """The lines of a state by their nodes, in the order of its text; {} if the state is unknown."""
+        """Return the lines of a state by their nodes, in the order of its text; {} if the state is unknown."""
         known = self._last.get(state)
         if known is None:
             known = self._lines(state) if self.is_known(state) else {}
@@ -118,7 +118,7 @@ class GraphTimeline:
         return known
 
     def names(self, state: int) -> dict[int, str]:
-        """The names of the Values of a state, without those inside a group."""
+        """Return the names of the Values of a state, without those inside a group."""
         if state not in self._names:
             self._names = {state: {}}  # a cache of one state
             for line in self.lines(state).values():
@@ -291,11 +291,11 @@ def _in_text(chain: LinkedGraph, key: int) -> bool:
 
 @per_history(max_entries=4096)
 def timeline_of(history: History, graph: int) -> GraphTimeline:
-    """Every state of a graph."""
+    """Return every state of a graph."""
     with all_stays():
         return GraphTimeline(history.jit, graph)
 
 
 def state_at(timeline: GraphTimeline, moment: int) -> int:
-    """The index of the last change up to a moment; -1: before the first snapshot."""
+    """Return the index of the last change up to a moment; -1: before the first snapshot."""
     return bisect_right(timeline.moments, moment) - 1

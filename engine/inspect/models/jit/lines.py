@@ -167,7 +167,7 @@ class Rows:
         return tuple(rows)
 
     def _rows_of_items(self) -> dict[JitSelection, list[int]]:
-        """The rows that a Value or a row's own item highlights."""
+        """Return the rows that a Value or a row's own item highlights."""
         if self._by_item is None:
             self._by_item = {}
             for at, row in enumerate(self.plain):
@@ -228,5 +228,5 @@ def _full_row(frame: LineHistory, line: IrLine, change: str, before: str) -> Gra
 
 @per_history(max_entries=16)
 def rows_of(history: History, graph: int, window: Window) -> Rows:
-    """The rows of a window of a graph."""
+    """Return the rows of a window of a graph."""
     return Rows(timeline_of(history, graph), window)

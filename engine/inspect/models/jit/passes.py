@@ -99,14 +99,14 @@ def focus_at(jit: Any, moment: int) -> Focus:
 
 
 def _own(jit: Any, number: int, moment: int) -> Focus:
-    """A function with its compiled graph, once that was recorded."""
+    """Return a function with its compiled graph, once that was recorded."""
     function = jit.function(number)
     known = function is not None and jit.last_change(function.graph, moment) >= 0
     return Focus(number, function.graph if known else 0)
 
 
 def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...]:
-    """Every function of the trace so far, with the graphs that it has had so far."""
+    """Return every function of the trace so far, with the graphs that it has had so far."""
     refs = {
         function: {
             graph: GraphRef(graph, phase, since, until, graph == focus.graph)
@@ -135,7 +135,7 @@ def function_rows(jit: Any, focus: Focus, moment: int) -> tuple[FunctionRow, ...
 
 
 def _name_in_snapshot(jit: Any, graphs: tuple[GraphRef, ...]) -> str:
-    """The name of graphs without a recorded function: those of a loaded or frozen module, and of forks.
+    """Return the name of graphs without a recorded function: those of a loaded or frozen module, and of forks.
     Only the beginning of a snapshot is read: the rest may be long."""
     matches = _NAME.search(jit.history.text(graphs[0].since)[:200])
     name = method_name(matches[1]) if matches else ""
@@ -146,7 +146,7 @@ _NAME = re.compile(r'"name":"([^"\\]*)"')
 
 
 def title_of(function: Any, name: str, graph: int) -> str:
-    """The name of a graph: that of its function; a gradient graph has no function."""
+    """Return the name of a graph: that of its function; a gradient graph has no function."""
     if function is None:
         return name or (f"graph {graph}" if graph else "")
     own = method_name(str(function.name))
@@ -166,7 +166,7 @@ def with_graph(jit: Any, focus: Focus) -> Focus:
 
 
 def pass_rows(jit: Any, focus: Focus, moment: int, touched: frozenset[int]) -> tuple[PassRow, ...]:
-    """The rows of a graph in order of time. `touched`: runs that changed the selection."""
+    """Return the rows of a graph in order of time. `touched`: runs that changed the selection."""
     rows = [*_before(jit, focus), *_passes(jit, focus, touched), *_after(jit, focus)]
     rows.sort(key=lambda row: (row.since, row.at))
     current = max((at for at, row in enumerate(rows) if row.since <= moment), default=-1)

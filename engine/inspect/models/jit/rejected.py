@@ -12,7 +12,7 @@ FEW = 50  # exceptions before a moment that are searched
 
 
 def rejected(history: History, moment: int) -> tuple[str, ...]:
-    """The lines of the last error of the compiler's front end, if nothing was compiled since."""
+    """Return the lines of the last error of the compiler's front end, if nothing was compiled since."""
     table, jit = history.tables.exceptions, history.jit
     last = max(
         (

@@ -143,7 +143,7 @@ class Sources:
         return tuple(rows)
 
     def tokens(self) -> Sequence[TokenRow]:
-        """The tokens, built on the first access: usually another pane is visible."""
+        """Return the tokens, built on the first access: usually another pane is visible."""
         return LazyRows(self._tokens)
 
     def _tokens(self) -> tuple[TokenRow, ...]:
@@ -176,12 +176,12 @@ def _within(extent: Extent, spans: set[Extent]) -> bool:
 
 
 def _columns(span: Extent, text: str) -> tuple[int, int]:
-    """The columns of a range on its first line."""
+    """Return the columns of a range on its first line."""
     return (span[1], span[3]) if span[0] == span[2] else (span[1], len(text))
 
 
 def _exact(extents: set[Extent], spans: list[Extent | None]) -> set[int]:
-    """The tree nodes of these ranges: those with the same range, else the smallest that contains it."""
+    """Return the tree nodes of these ranges: those with the same range, else the smallest that contains it."""
     matches = set()
     for extent in extents:
         same = [at for at, span in enumerate(spans) if span == extent]
@@ -195,7 +195,7 @@ def _exact(extents: set[Extent], spans: list[Extent | None]) -> set[int]:
 def functions_of(
     jit: Any, own: Any, extents: Iterable[SourceRange], moment: int
 ) -> tuple[Any, ...]:
-    """The graph's own function, then those that were inlined into it."""
+    """Return the graph's own function, then those that were inlined into it."""
     files: dict[str, set[int]] = {}
     for extent in extents:
         files.setdefault(extent.file, set()).add(extent.line)
@@ -213,7 +213,7 @@ def functions_of(
 
 
 def _stretch(history: History, function: Any, first: int, last: int) -> Any:
-    """The source of a traced function: the lines that ran while it was traced."""
+    """Return the source of a traced function: the lines that ran while it was traced."""
     number = next((n for n, text in history.trace.strings.items() if text == function.file), 0)
     text = history.source(number)[1] if number else ""
     lines = text.splitlines()[max(0, first - 2) : last + 1]

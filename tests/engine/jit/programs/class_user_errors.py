@@ -227,7 +227,7 @@ MISTAKES = [
     (class_attribute, "is defined as a class attribute", "self.count"),
     (no_attribute, "Did you forget to initialize an attribute in __init__()?", "n"),
     (new_attribute, "Tried to set nonexistent attribute: extra", "Counter.__init__"),
-    (wrong_attribute, "Expected int but got str", "annotate it where __init__ makes it"),
+    (wrong_attribute, "Expected int but got str", "annotate it where __init__ sets it"),
     (adds_objects, "has no attribute or method '__add__'", "define __add__ in the class Counter"),
     (loops_over_object, "is not iterable", "range(len(x))"),
     (truth_of_object, "has no attribute or method '__bool__'", "define __bool__"),

@@ -182,7 +182,12 @@ NOT_SUPPORTED = [
         "global SOME_NUMBER",
         "take the value as an argument",
     ),
-    (withs, "with statements of other things than", 'open("file")', "put `with` around the call"),
+    (
+        withs,
+        "with statements aren't supported except for",
+        'open("file")',
+        "put `with` around the call",
+    ),
     (for_else, "else branches of for loops aren't supported", "for", "set a flag before `break`"),
     (while_else, "else branches of while loops aren't supported", "while", "set a flag"),
     (
