@@ -312,8 +312,31 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "x1 = lib.ones(()).requires_grad_()\n"
         "v1 = x0[...]\n"
         "for row in v1:\n    lib.ones(2, out=v1)\n    x0.add_(x1)\n",
+        "x0 = lib.tensor(0.5).requires_grad_()\nv1 = lib.arange(2).select_scatter(x0, 0, 0)\n",
+        "x0 = lib.ones((2, 0)).requires_grad_()\nx0[:, None].sum(-2).sum().backward()\n",
+        "x0 = lib.ones((1, 3)).requires_grad_()\n"
+        "x0.sum().backward()\n"
+        "v1 = x0.grad\n"
+        "lib.cumsum(v1, 1, out=v1.diagonal(1))\n",
+        "x0 = lib.tensor(1.75).requires_grad_()\n"
+        "x0.register_hook(lambda g: seen.append(g.tolist()))\n"
+        "v1 = lib.autograd.grad(x0.sgn(), x0)\n",
     ],
-    ids=["bits", "mean", "complex", "kron", "sum", "swapaxes", "chunk", "view of grad", "ones"],
+    ids=[
+        "bits",
+        "mean",
+        "complex",
+        "kron",
+        "sum",
+        "swapaxes",
+        "chunk",
+        "view of grad",
+        "ones",
+        "scatter",
+        "empty",
+        "grad",
+        "sgn",
+    ],
 )
 def test_differences_that_have_a_reason(text: str) -> None:
     pytest.importorskip("torch")
