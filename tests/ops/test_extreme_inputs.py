@@ -50,6 +50,22 @@ def test_beyond_what_a_double_holds() -> None:
     )
 
 
+def doubled_mean_in_half(x: engine.Tensor) -> engine.Tensor:
+    return (x + x).mean(0, dtype=engine.float16)
+
+
+@pytest.mark.parametrize("dtype", [engine.int32, engine.float32, engine.float64])
+def test_when_numbers_are_rounded_to_the_dtype_of_the_result(dtype: engine.dtype) -> None:
+    """70000 is no float16 number. A sum rounds its elements first, a mean its result only."""
+    x = engine.tensor([70000, -70000, 6], dtype=dtype)
+    assert str(x.cumsum(0, dtype=engine.float16).tolist()) == "[inf, nan, nan]"
+    assert x.cumprod(0, dtype=engine.float16).tolist() == [math.inf, -math.inf, -math.inf]
+    assert math.isnan(x.sum(0, dtype=engine.float16).item())
+    assert x.mean(0, dtype=engine.float16).item() == 2
+    assert x.expand(2, 3).t().mean((0, 1), dtype=engine.float16).item() == 2
+    assert engine.jit.script(doubled_mean_in_half)(x).item() == 4
+
+
 def test_nan_to_num_of_integers_writes_nothing_so_memory_may_be_shared() -> None:
     for dtype in (engine.int64, engine.uint8, engine.bool_):
         x = engine.tensor([1, 0]).to(dtype).expand(3, 2)

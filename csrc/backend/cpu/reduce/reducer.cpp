@@ -373,7 +373,9 @@ void run_fold(const FoldOperator& op, const Tensor& self, const std::optional<Di
     folded.made = is_complex(dtype) ? divided<2> : divided<1>;
     folded.parameter = static_cast<double>(dims.count(self));
   }
-  fold_into({folded}, self, dims, op.fold(compute), counts ? DType::kBool : dtype, compute);
+  // As in PyTorch, the elements of a sum are rounded to its dtype, and those of a mean are not.
+  const DType read_as = counts ? DType::kBool : op.divided ? compute : dtype;
+  fold_into({folded}, self, dims, op.fold(compute), read_as, compute);
 }
 
 void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,

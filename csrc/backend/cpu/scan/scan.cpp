@@ -14,7 +14,9 @@ void scan(const Tensor& self, int64_t dim, ScanOp op, std::string_view name, con
   if ((self.ndim() == 0 || self.numel() == 0) && op != ScanOp::kLogSumExp)
     return copy_elements(result, self);  // the scan of a 0-d tensor is itself
   const DType dtype = result.dtype(), compute = sum_compute_dtype(dtype);
-  const Tensor x = as_contiguous(self, compute);
+  // Elements are rounded to the result's dtype before they are added, as in PyTorch.
+  const Tensor rounded = self.dtype() == dtype ? self : as_contiguous(self, dtype);
+  const Tensor x = as_contiguous(rounded, compute);
   const Tensor computed = dtype == compute ? result : empty(self.sizes(), compute);
   const Scan& loop = reversed ? scan_loops().reversed_sum[static_cast<int>(compute)]
                               : scan_loops().scan[static_cast<int>(op)][static_cast<int>(compute)];
