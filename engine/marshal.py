@@ -16,6 +16,7 @@ from engine.dtypes import dtype as _dtype
 from engine.tensor import Tensor, wrap
 
 _INT64 = 1 << 63
+_new, _unpack = ffi.new, ffi.unpack
 _HANDLES = ffi.typeof("uh_handle[]")  # a type in a string is looked up in each call
 _BITS, _DOUBLE = struct.Struct("<q"), struct.Struct("<d")
 
@@ -219,10 +220,13 @@ def take_list(pointer: Any) -> tuple[Tensor, ...]:
 
 def take_tuple(function: Callable[..., int], n: int, *args: Any) -> tuple[Tensor | None, ...]:
     """Call a C function that writes `n` handles, and wrap them; a result that was not requested is None."""
-    out = ffi.new(_HANDLES, n)
+    out = _new(_HANDLES, n)
     if function(*args, out):
         raise_last()
-    return tuple([wrap(h) if h else None for h in ffi.unpack(out, n)])
+    if n == 2:  # the usual case, without a loop
+        first, second = _unpack(out, 2)
+        return wrap(first) if first else None, wrap(second) if second else None
+    return tuple([wrap(h) if h else None for h in _unpack(out, n)])
 
 
 def read_scalar(value: Any) -> bool | int | float | complex:

@@ -232,6 +232,7 @@ static PyObject* nbytes(PyObject* self, void* unused) {
 static PyObject* is_leaf(PyObject* self, void* unused) {
   uh_handle handle;
   if (!handle_of(self, &handle)) return NULL;
+  if (uh_has_no_autograd(handle)) Py_RETURN_TRUE;
   int answer;
   Py_BEGIN_ALLOW_THREADS;
   answer = uh_is_leaf(handle);
@@ -257,6 +258,7 @@ static PyObject* grad_fn(PyObject* self, void* unused) {
 static PyObject* grad(PyObject* self, void* unused) {
   uh_handle handle;
   if (!handle_of(self, &handle)) return NULL;
+  if (uh_has_no_autograd(handle)) Py_RETURN_NONE;
   uh_handle gradient;
   Py_BEGIN_ALLOW_THREADS;
   gradient = uh_grad(handle);
