@@ -37,7 +37,10 @@ int uh_forget_accumulator(uh_handle self) {
 int uh_is_leaf(uh_handle self) {
   return guard(-1, [&] { return static_cast<int>(is_leaf(take(self))); });
 }
-int uh_has_no_autograd(uh_handle self) { return !maybe_meta(impl_of(self)); }
+int uh_has_no_autograd(uh_handle self) {
+  const TensorImpl* impl = impl_of(self);
+  return !maybe_meta(impl) && !impl->base();
+}
 int uh_has_no_node(uh_handle self) {
   return guard(-1, [&] { return static_cast<int>(has_no_node(take(self))); });
 }

@@ -20,7 +20,7 @@ int uh_set_requires_grad(uh_handle self, int requires_grad);
 /* The graphs made so far do not lead to the leaf any more: set_ has given it other memory. */
 int uh_forget_accumulator(uh_handle self);
 int uh_is_leaf(uh_handle self);
-int uh_has_no_autograd(uh_handle self); /* no gradient and no history, nor a view of one; waits for no lock */
+int uh_has_no_autograd(uh_handle self); /* no gradient, no history, not a view; waits for no lock */
 int uh_has_no_node(uh_handle self); /* is_leaf, but a view's history is not brought up to date */
 uh_node uh_grad_fn(uh_handle self); /* all bits set on failure */
 int64_t uh_output_nr(uh_handle self);
