@@ -206,6 +206,10 @@ KNOWN_OF_PROGRAMS = {
     "PyTorch's kron does not notice that an operand has been written before its gradient is computed": (
         "raises", r"^RuntimeError \(one of the variables needed for gradient .* not None", r"\bkron\(",
     ),
+    "PyTorch cannot copy a gradient without elements into the shape that `.data =` has given its leaf": (
+        "does not raise", r"not RuntimeError \(output with shape \[.*\b0\b.*\] doesn't match the broadcast shape",
+        r"\.data = ",
+    ),
     # Its formulas, `at::real(grad)` and `at::imag(grad)`, contain the names of the operands.
     "PyTorch's complex saves its operands, which it does not read": (
         "does not raise", r"\(Trying to backward through the graph a second time", r"lib\.complex\(",

@@ -321,6 +321,10 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "x0 = lib.tensor(1.75).requires_grad_()\n"
         "x0.register_hook(lambda g: seen.append(g.tolist()))\n"
         "v1 = lib.autograd.grad(x0.sgn(), x0)\n",
+        "x0 = lib.tensor([], dtype=lib.complex64).view((2, 0)).requires_grad_()\n"
+        "v1 = x0.mT\n"
+        "x0.data = x0.unflatten(1, (1, -1)).real\n"
+        "v1.abs().sum().backward()\n",
     ],
     ids=[
         "bits",
@@ -336,6 +340,7 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "empty",
         "grad",
         "sgn",
+        "data",
     ],
 )
 def test_differences_that_have_a_reason(text: str) -> None:
