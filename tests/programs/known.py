@@ -43,11 +43,11 @@ KNOWN = {
     "PyTorch's products of batches write out= whose elements share memory, each several times": (
         "raises", r"^RuntimeError \(matmul: unsupported operation: more than one element of the written-to", r"out=",
     ),
-    "PyTorch reduces into out= whose elements share memory, and mixes the results of several": (
+    "PyTorch reduces or scans into out= whose elements share memory, and mixes the results of several": (
         "raises|values",
         r"^RuntimeError \((sum|prod|mean|amax): unsupported operation: more than one element of the written"
         r"|\(elements share memory\)$",
-        r"lib\.(sum|prod|mean|amax)\(.*out=",
+        r"lib\.(sum|prod|mean|amax|cumsum|cumprod)\(.*out=",
     ),
     "PyTorch's factories write out= that requires grad and whose elements share memory, each several times": (
         "raises", r"^RuntimeError \(alias_copy: unsupported operation: more than one element of the written-to",

@@ -325,6 +325,7 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "v1 = x0.mT\n"
         "x0.data = x0.unflatten(1, (1, -1)).real\n"
         "v1.abs().sum().backward()\n",
+        "x0 = lib.full((2, 2), 1)\nlib.cumsum(x0, 0, out=x0.as_strided((2, 2), (1, 1)))\n",
     ],
     ids=[
         "bits",
@@ -341,6 +342,7 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "grad",
         "sgn",
         "data",
+        "cumsum",
     ],
 )
 def test_differences_that_have_a_reason(text: str) -> None:
