@@ -129,8 +129,8 @@ KNOWN = {
     "PyTorch's gradient of cummax and cummin of a tensor without elements is the tensor itself": (
         "requires_grad", r"False, not True \(\w+\) \(no elements\)$", r"autograd\.grad\(",
     ),
-    "PyTorch does not compare the dtypes of matrices if their product has no elements": (
-        "raises", r"^RuntimeError \(expected m1 and m2 to have the same dtype, .*, not None \(\)$", r" @ |matmul\(",
+    "PyTorch does not compare the dtypes of matrices if there is nothing to multiply": (
+        "raises", r"^RuntimeError \(expected (m1 and m2|batch1 and batch2) to have the same dtype, .*, not None \(\)$", r" @ |matmul\(",
     ),
     "a view that `.data =` gave another dtype: PyTorch's gradients have the wrong dtype, here the write is rejected": (
         "raises|requires_grad", r"RuntimeError(: | \()a view of dtype \w+ of a tensor of dtype", "",

@@ -326,6 +326,7 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "x0.data = x0.unflatten(1, (1, -1)).real\n"
         "v1.abs().sum().backward()\n",
         "x0 = lib.full((2, 2), 1)\nlib.cumsum(x0, 0, out=x0.as_strided((2, 2), (1, 1)))\n",
+        "x0 = lib.tensor([], dtype=lib.bool).view((2, 0)) @ lib.ones((1, 0, 1)).requires_grad_()\n",
     ],
     ids=[
         "bits",
@@ -343,6 +344,7 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "sgn",
         "data",
         "cumsum",
+        "matmul",
     ],
 )
 def test_differences_that_have_a_reason(text: str) -> None:
