@@ -218,7 +218,7 @@ class device:
 
     @property
     def code(self) -> int:
-        """The device in the C ABI: the type, and index + 1 in the next byte; cpu and meta have no index.
+        """The device in the C ABI and in events; cpu and meta have no index.
 
         A device without an index is the current one of its type.
         """
@@ -231,7 +231,7 @@ class device:
                 f"{str(self)!r} here, only on {' and '.join(_registered_devices())}"
             )
         index = current_devices.index.get(self.type, 0) if self.index is None else self.index
-        return code | (index + 1) << 8
+        return code | codes.DEVICE_INDEX.pack(index + 1)
 
     def exists(self) -> bool:
         """Return whether tensors can be on this device."""
@@ -277,8 +277,9 @@ def device_from_code(code: int) -> device:
     """Convert a device of the C ABI."""
     if code < len(BUILT_IN_DEVICES):
         return BUILT_IN_DEVICES[code]
-    name = ffi.string(lib.uh_device_name(code & 0xFF)).decode()
-    return device(name, (code >> 8) - 1 if code >> 8 else None)
+    name = ffi.string(lib.uh_device_name(codes.DEVICE_TYPE.unpack(code))).decode()
+    index = codes.DEVICE_INDEX.unpack(code) - 1
+    return device(name, index if index >= 0 else None)
 
 
 def at_location(rule: dict[Any, Any], location: str) -> Any:

@@ -12,7 +12,7 @@
 namespace uh::autograd {
 namespace {
 
-// The way in which a gradient became `.grad`: field `how` of event ACCUMULATE.
+// The way in which a gradient became `.grad`: field `mode` of event ACCUMULATE.
 enum class AccumulateMode : int64_t {
 #define UH_ACCUMULATE_MODE(enumerator, label) enumerator,
 #include "events/codes.inc"

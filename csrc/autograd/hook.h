@@ -55,7 +55,7 @@ Ref<Hook> extract_hook(List& list, int64_t id) {
 // The values of `kind` in event HOOK.
 enum class HookKind : int64_t {
   kNone,
-#define UH_HOOK(enumerator, label) enumerator,
+#define UH_HOOK(enumerator, subject, label) enumerator,
 #include "events/codes.inc"
 };
 

@@ -10,7 +10,6 @@ namespace {
 constinit std::array<const char*, kDeviceTypeCount> g_names{
 #define UH_DEVICE(enumerator, name) name,
 #include "base/devices.inc"
-#undef UH_DEVICE
 };
 
 }  // namespace

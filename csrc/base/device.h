@@ -10,12 +10,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/bit_field.h"
+
 namespace uh {
 
 enum class DeviceType : int8_t {
 #define UH_DEVICE(enumerator, name) enumerator,
 #include "base/devices.inc"
-#undef UH_DEVICE
   kCount,
   kUndefined = -1,
 };
@@ -27,6 +28,9 @@ std::string_view name(DeviceType type);
 // Called by the registry: names a type after its backend. `name` must outlive the process.
 void rename(DeviceType type, const char* name);
 
+#define UH_DEVICE_FIELD(constant, name, shift, bits) inline constexpr BitField constant{shift, bits};
+#include "base/devices.inc"
+
 struct Device {
   DeviceType type = DeviceType::kUndefined;
   int8_t index = -1;  // ordinal among devices of the type; -1: the only one, or the current one
@@ -37,14 +41,15 @@ struct Device {
 
   friend constexpr bool operator==(const Device&, const Device&) = default;
 
-  // The device as one number for the C ABI: type in the low byte, index + 1 in the next; -1:
-  // undefined.
+  // The device as one number, for the C ABI and events; -1: undefined.
   constexpr int64_t code() const {
-    return type == DeviceType::kUndefined ? -1 : static_cast<int64_t>(type) | (index + 1) << 8;
+    if (type == DeviceType::kUndefined) return -1;
+    return kDeviceType.pack(static_cast<int64_t>(type)) | kDeviceIndex.pack(index + 1);
   }
   static constexpr Device of_code(int64_t code) {
     if (code < 0) return Device();
-    return Device(static_cast<DeviceType>(code & 0xFF), static_cast<int8_t>((code >> 8) - 1));
+    return Device(static_cast<DeviceType>(kDeviceType.unpack(code)),
+                  static_cast<int8_t>(kDeviceIndex.unpack(code) - 1));
   }
 };
 

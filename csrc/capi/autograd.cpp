@@ -132,7 +132,8 @@ void uh_clear_autocast_cache(void) { clear_autocast_cache(); }
 namespace {
 
 RunOptions options_of(int flags) {
-  return {(flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0, (flags & 8) != 0};
+  return {(flags & UH_BACKWARD_KEEP_GRAPH) != 0, (flags & UH_BACKWARD_CREATE_GRAPH) != 0,
+          (flags & UH_BACKWARD_ACCUMULATE) != 0, (flags & UH_BACKWARD_ALLOW_UNUSED) != 0};
 }
 
 void give_gradients(std::vector<Tensor> result, uh_handle* ret) {
@@ -147,7 +148,7 @@ int uh_backward(const uh_handle* roots, const uh_handle* gradients, int64_t n,
     calls::use_any();
     auto result = run_backward(to_tensors(roots, n), to_tensors(gradients, gradients ? n : 0),
                                to_tensors(inputs, n_inputs), options_of(flags));
-    if (!(flags & 4)) give_gradients(std::move(result), ret_gradients);
+    if (!(flags & UH_BACKWARD_ACCUMULATE)) give_gradients(std::move(result), ret_gradients);
     return 0;
   });
 }
@@ -164,7 +165,7 @@ int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh
       to.push_back({take_node(inputs[i]), static_cast<uint32_t>(input_numbers[i])});
     auto result =
         run_backward(std::move(from), to_tensors(gradients, n), std::move(to), options_of(flags));
-    if (!(flags & 4)) give_gradients(std::move(result), ret_gradients);
+    if (!(flags & UH_BACKWARD_ACCUMULATE)) give_gradients(std::move(result), ret_gradients);
     return 0;
   });
 }
@@ -185,7 +186,7 @@ void uh_set_anomaly(int enabled, int check_nan, const char* (*traceback)(void)) 
 }
 int uh_anomaly(void) {
   const AnomalyMode mode = anomaly_mode();
-  return mode.enabled | 2 * mode.check_nan;
+  return (mode.enabled ? UH_ANOMALY_ENABLED : 0) | (mode.check_nan ? UH_ANOMALY_CHECK_NAN : 0);
 }
 
 void uh_raise(const char* token) { set_last_error(ErrorKind::kForeign, token); }

@@ -448,7 +448,8 @@ int uh_function_skip_output(uh_node node) {
 }
 uh_handle uh_function_output(uh_node node, uh_handle output, int flags) {
   return guard(uh_handle{0}, [&] {
-    return give(wrap_output(take_node(node), take(output), (flags & 1) != 0, (flags & 2) != 0,
-                            (flags & 4) != 0));
+    return give(wrap_output(take_node(node), take(output), (flags & UH_OUTPUT_IS_INPUT) != 0,
+                            (flags & UH_OUTPUT_IS_DIRTY) != 0,
+                            (flags & UH_OUTPUT_IS_DIFFERENTIABLE) != 0));
   });
 }

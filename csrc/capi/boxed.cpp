@@ -10,6 +10,7 @@
 #include "capi/library.h"
 #include "dispatch/dispatcher.h"
 #include "generated/tags.h"
+#include "jit/builtins/builtin.h"
 #include "jit/schema_matching/overload.h"
 #include "memory/device_registry.h"
 
@@ -87,6 +88,14 @@ OperatorInfo& find(const char* name) {
     if (message("aten::", overload->full_name()) == full_name)
       return const_cast<jit::Overload&>(*overload);
   fail(ErrorKind::kRuntime, "no operator is registered under the name '", name, "'");
+}
+
+// The same, or one of the compiler's builtins, which only graphs call ("to.dtype").
+const OperatorInfo& find_in_graphs(const char* name) {
+  initialise();
+  const std::string full_name = std::strstr(name, "::") ? name : message("aten::", name);
+  if (const jit::Builtin* builtin = jit::find_builtin(full_name)) return *builtin;
+  return find(name);
 }
 
 }  // namespace
@@ -169,7 +178,7 @@ const char* uh_op_name(int64_t i) {
 }
 const char* uh_op_schema_json(const char* name) {
   return guard(static_cast<const char*>(nullptr), [&] {
-    const OperatorInfo& op = find(name);
+    const OperatorInfo& op = find_in_graphs(name);
     JsonWriter writer;
     write_json(writer.begin_object().key("schema"), op.schema());
     writer.key("tags").begin_array();

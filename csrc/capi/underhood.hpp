@@ -452,7 +452,8 @@ class Tensor : public detail::Handle<Tensor> {
   void backward(const Tensor& gradient = Tensor(), bool retain_graph = false,
                 bool create_graph = false) const {
     const uh_handle root = self(), gradients = gradient.handle();
-    const int flags = (retain_graph || create_graph ? 1 : 0) | (create_graph ? 2 : 0) | 4;
+    const int flags = (retain_graph || create_graph ? UH_BACKWARD_KEEP_GRAPH : 0) |
+                      (create_graph ? UH_BACKWARD_CREATE_GRAPH : 0) | UH_BACKWARD_ACCUMULATE;
     detail::check(uh_backward(&root, &gradients, 1, nullptr, 0, flags, nullptr) == 0);
   }
 

@@ -47,7 +47,14 @@ int uh_autocast_cache_enabled(void);
 void uh_set_autocast_cache_enabled(int enabled);
 void uh_clear_autocast_cache(void);
 
-/* ---- backward passes. flags: 1 keep graph, 2 create graph, 4 accumulate, 8 allow unused */
+/* ---- backward passes */
+enum {
+  UH_BACKWARD_KEEP_GRAPH = 1,
+  UH_BACKWARD_CREATE_GRAPH = 2,
+  UH_BACKWARD_ACCUMULATE = 4, /* into .grad of the leaves; else the gradients are returned */
+  UH_BACKWARD_ALLOW_UNUSED = 8
+};
+/* `flags` are UH_BACKWARD_... */
 int uh_backward(const uh_handle* roots, const uh_handle* gradients, int64_t n,
                 const uh_handle* inputs, int64_t n_inputs, int flags, uh_handle* ret_gradients);
 int uh_backward_edges(const uh_node* roots, const int64_t* root_inputs, const uh_handle* gradients,
@@ -133,13 +140,15 @@ int uh_function_save(uh_node node, const uh_handle* tensors, const int* outputs,
 uh_list* uh_function_saved(uh_node node);
 void uh_function_materialize(uh_node node, int on);
 void* uh_function_context(uh_node node); /* 0: not such a Node */
-/* flags: 1 an input, 2 dirty, 4 differentiable */
 int uh_function_skip_output(uh_node node); /* an output that is not a tensor */
+enum { UH_OUTPUT_IS_INPUT = 1, UH_OUTPUT_IS_DIRTY = 2, UH_OUTPUT_IS_DIFFERENTIABLE = 4 };
+/* `flags` are UH_OUTPUT_... */
 uh_handle uh_function_output(uh_node node, uh_handle output, int flags);
 
 /* ---- anomaly mode; traceback returns a string that is valid until the thread's next call */
 void uh_set_anomaly(int enabled, int check_nan, const char* (*traceback)(void));
-int uh_anomaly(void); /* bits: 1 enabled, 2 check_nan */
+enum { UH_ANOMALY_ENABLED = 1, UH_ANOMALY_CHECK_NAN = 2 };
+int uh_anomaly(void); /* UH_ANOMALY_... */
 
 /* ---- failure inside a callback: `token` becomes the message of error kind 10 */
 void uh_raise(const char* token);

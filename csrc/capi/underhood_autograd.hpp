@@ -174,8 +174,9 @@ class Function {
         connected.emplace_back();
         continue;
       }
-      const int flags = contains(inputs, output) | contains(ctx.dirty_, output) << 1 |
-                        !contains(ctx.plain_, output) << 2;
+      const int flags = (contains(inputs, output) ? UH_OUTPUT_IS_INPUT : 0) |
+                        (contains(ctx.dirty_, output) ? UH_OUTPUT_IS_DIRTY : 0) |
+                        (contains(ctx.plain_, output) ? 0 : UH_OUTPUT_IS_DIFFERENTIABLE);
       const uint64_t handle = uh_function_output(ctx.node_, output.handle(), flags);
       connected.push_back(handle == output.handle() ? Tensor::adopt(handle)
                                                     : Tensor::adopt_wrapped(handle));

@@ -130,6 +130,7 @@ def generate(args: argparse.Namespace) -> None:
         args.out / "python" / "declarations.py",
         declarations.declarations_py(args.source / "ops", ops),
     )
+    write(args.out / "python" / "tags.py", declarations.tags_py(ops))
     event_list = args.source / "events" / "event_list.inc"
     write(args.out / "python" / "event_kinds.py", events.render(events.parse(event_list)))
     write(args.out / "python" / "codes.py", lists.codes_py(args.source))

@@ -57,7 +57,7 @@ Each list is a `.inc` file of csrc; edit that file instead.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class DTypeInfo(NamedTuple):
@@ -71,6 +71,21 @@ class DTypeInfo(NamedTuple):
     itemsize: int
     typestr: str
     """The array interface's name of it; "" where NumPy has no such type."""
+
+
+class BitField(NamedTuple):
+    """The bits of an integer that hold one of several numbers."""
+
+    shift: int
+    bits: int
+
+    def pack(self, value: int) -> int:
+        """Return the word in which only this field is set."""
+        return (value & (1 << self.bits) - 1) << self.shift
+
+    def unpack(self, word: Any) -> Any:
+        """Return the field of a word, or of an array of words."""
+        return word >> self.shift & (1 << self.bits) - 1
 
 '''
 
@@ -88,7 +103,8 @@ def codes_py(source: Path) -> str:
     text = HEADER + "\nDTYPES: tuple[DTypeInfo, ...] = (\n"
     text += "".join(f"    DTypeInfo{row[2:]!r},\n" for row in dtypes(source)) + ")\n"
     codes = source / "events" / "codes.inc"
-    holders = entries(codes, "UH_HOLDER", 3)
+    holders = entries(codes, "UH_HOLDER", 4)
+    hooks = entries(codes, "UH_HOOK", 3)
     keys = entries(source / "tensor" / "keys.inc", "UH_KEY", 2)
     lists: dict[str, Sequence[Argument]] = {
         "DEVICES": _column(source / "base" / "devices.inc", "UH_DEVICE", 2, 1),
@@ -99,22 +115,39 @@ def codes_py(source: Path) -> str:
             source / "tensor" / "memory_formats.inc", "UH_MEMORY_FORMAT", 2, 1
         ),
         "HOLDERS": ["", *(row[1] for row in holders)],
-        "HOLDER_LABELS": ["", *(row[2] for row in holders)],
-        "HOOKS": ["hook", *_column(codes, "UH_HOOK", 2, 1)],
+        "HOLDER_LABELS": ["", *(row[3] for row in holders)],
+        "BINDINGS": _group(holders, "binding"),
+        "AUTOGRAD_HOLDERS": _group(holders, "autograd"),
+        "JIT_HOLDERS": _group(holders, "jit"),
+        "SPARSE_PARTS": _column(codes, "UH_SPARSE_PART", 2, 1),
+        "HOOKS": ["hook", *(row[2] for row in hooks)],
         "ACCUMULATE_MODES": _column(codes, "UH_ACCUMULATE_MODE", 2, 1),
+        "EDITS": _column(codes, "UH_EDIT", 2, 1),
     }
     for name, values in lists.items():
         members = "".join(f"    {value!r},\n" for value in values)
         text += f"\n{name}: tuple[str, ...] = (\n{members})\n"
-    text += "\n"
+    gradient_hooks = tuple(kind for kind, row in enumerate(hooks, start=1) if row[1] == "gradient")
+    text += f"\nGRADIENT_HOOKS: tuple[int, ...] = {gradient_hooks}\n\n"
+    for path, macro in (
+        (source / "base" / "devices.inc", "UH_DEVICE_FIELD"),
+        (codes, "UH_LAYOUT_FIELD"),
+    ):
+        fields = (f"{row[1]} = BitField({row[2]}, {row[3]})\n" for row in entries(path, macro, 4))
+        text += "".join(fields)
     for macro in ("UH_RECORD_FLAG", "UH_RECORD_MODE", "UH_BACKWARD_FLAG"):
         text += "".join(f"{row[1]} = 1 << {row[2]}\n" for row in entries(codes, macro, 3))
     ring = source / "events" / "ring_header.inc"
     for macro in ("UH_RING_NUMBER", "UH_RING_STATE", "UH_RING_END"):
         text += "".join(f"{row[1]} = {row[2]}\n" for row in entries(ring, macro, 3))
-    fields = _column(ring, "UH_RING_FIELD", 2, 1)
-    members = "".join(f"    {field!r}: {index},\n" for index, field in enumerate(fields))
+    names = _column(ring, "UH_RING_FIELD", 2, 1)
+    members = "".join(f"    {name!r}: {index},\n" for index, name in enumerate(names))
     return text + f"\nRING_FIELDS: dict[str, int] = {{\n{members}}}\n"
+
+
+def _group(holders: list[tuple[Argument, ...]], group: str) -> list[Argument]:
+    """Return the names of the holders of a group."""
+    return [row[1] for row in holders if row[2] == group]
 
 
 def _column(path: Path, macro: str, columns: int, index: int) -> list[Argument]:

@@ -474,9 +474,13 @@ def _tags(entry: dict) -> tuple[str, ...]:
     return tags
 
 
+_MAYBE_ALIASING = "maybe_aliasing_or_mutating"  # schemas of other forms say what they write
+
+
 def _with_form_tags(op: Operator) -> Operator:
     """Add the tags that the operator's declaration implies."""
-    tags = [tag for tag in op.tags if tag != "commutative" or op.form != "inplace"]
+    inapplicable = {"inplace": ("commutative", _MAYBE_ALIASING), "out": (_MAYBE_ALIASING,)}
+    tags = [tag for tag in op.tags if tag not in inapplicable.get(op.form, ())]
     tags += ["pointwise"] if op.pointwise else []
     if op.written:
         out = any(a.keyword_only for a in op.written)

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "base/bit_field.h"
+
 namespace uh::events {
 
 enum class Kind : uint16_t {
@@ -16,6 +18,9 @@ enum class Kind : uint16_t {
 };
 
 #define UH_RECORD_FLAG(constant, name, bit) inline constexpr uint16_t constant = 1 << bit;
+#include "events/codes.inc"
+
+#define UH_LAYOUT_FIELD(constant, name, shift, bits) inline constexpr BitField constant{shift, bits};
 #include "events/codes.inc"
 
 struct Record {
@@ -31,7 +36,7 @@ static_assert(sizeof(Record) == 64);
 // The kinds of holders of a Storage or a TensorImpl; fields `holder_kind` carry these codes.
 enum class Holder : int64_t {
   kNone,
-#define UH_HOLDER(enumerator, name, label) enumerator,
+#define UH_HOLDER(enumerator, name, group, label) enumerator,
 #include "events/codes.inc"
 };
 

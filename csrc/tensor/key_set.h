@@ -54,7 +54,6 @@ class KeySet {
 inline constexpr Key kDeviceKeys[] = {
 #define UH_DEVICE(enumerator, name) Key::enumerator,
 #include "base/devices.inc"
-#undef UH_DEVICE
 };
 
 // The backend key of a device type.

@@ -17,7 +17,10 @@ namespace uh {
 
 struct SparseParts {
   // The role of a part: field `position` of TENSOR_RETAIN.
-  enum class Role : int8_t { kIndices, kValues, kCrowIndices, kColIndices };
+  enum class Role : int8_t {
+#define UH_SPARSE_PART(enumerator, name) enumerator,
+#include "events/codes.inc"
+  };
 
   // COO: column n is the index of values[n]; (sparse dimensions, number of values), int64. CSR: the
   // column of each value, int32 or int64.

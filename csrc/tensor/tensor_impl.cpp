@@ -230,11 +230,12 @@ void TensorImpl::announce(events::Kind kind) const {
     fields[3 + rank + i] = sparse_ ? 0 : layout_.strides[i];
   }
   const bool is_coalesced = sparse_ && sparse_->is_coalesced;
-  const int64_t layout = static_cast<int64_t>(dtype_) | static_cast<int64_t>(device().type) << 8 |
-                         static_cast<int64_t>(wrapped_number_) << 16 |
-                         static_cast<int64_t>(is_coalesced) << 17 |
-                         static_cast<int64_t>(device().index + 1) << 24 |
-                         recorded_bits(keys()) << 32;
+  const int64_t layout = events::kLayoutDType.pack(static_cast<int64_t>(dtype_)) |
+                         events::kLayoutDeviceType.pack(static_cast<int64_t>(device().type)) |
+                         events::kLayoutWrappedNumber.pack(wrapped_number_) |
+                         events::kLayoutCoalesced.pack(is_coalesced) |
+                         events::kLayoutDeviceIndex.pack(device().index + 1) |
+                         events::kLayoutKeys.pack(recorded_bits(keys()));
   events::emit_blob(kind, id_, storage_->id(), layout, layout_.offset, fields, (3 + 2 * rank) * 8);
 }
 

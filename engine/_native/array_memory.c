@@ -10,7 +10,7 @@
 
 enum Holder {
   kNoHolder,
-#define UH_HOLDER(enumerator, name, label) enumerator##Holder,
+#define UH_HOLDER(enumerator, name, group, label) enumerator##Holder,
 #include "events/codes.inc"
 };
 

@@ -14,7 +14,6 @@ static PyObject *dtypes, *devices, *layouts;  // tuples; devices: those that eve
 enum {
 #define UH_DEVICE(enumerator, name) enumerator,
 #include "base/devices.inc"
-#undef UH_DEVICE
 };
 
 static PyObject* set_values(PyObject* unused, PyObject* args) {

@@ -27,8 +27,6 @@ from engine.autograd.grad_mode import (
 from engine.creation import zeros_like
 from engine.tensor import Tensor, wrap
 
-KEEP, CREATE, ACCUMULATE, ALLOW_UNUSED = 1, 2, 4, 8
-
 
 def _tuple(value: Any) -> tuple[Any, ...]:
     if value is None:
@@ -59,7 +57,7 @@ def _run(
 
             warn_of_forward_call()
         raise error
-    if flags & ACCUMULATE:
+    if flags & lib.UH_BACKWARD_ACCUMULATE:
         return []
     return [wrap(results[i]) if results[i] else None for i in range(m)]
 
@@ -128,9 +126,13 @@ def backward(
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     gradients = _gradients(roots, grad_tensors if grad_tensors is not None else grad_variables)
-    flags = ACCUMULATE | ALLOW_UNUSED | (CREATE if create_graph else 0)
+    flags = (
+        lib.UH_BACKWARD_ACCUMULATE
+        | lib.UH_BACKWARD_ALLOW_UNUSED
+        | (lib.UH_BACKWARD_CREATE_GRAPH if create_graph else 0)
+    )
     if create_graph if retain_graph is None else retain_graph:
-        flags |= KEEP
+        flags |= lib.UH_BACKWARD_KEEP_GRAPH
     targets = _tuple(inputs)
     for target in targets:
         if not isinstance(target, (Tensor, GradientEdge)):
@@ -198,9 +200,11 @@ def grad(
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     if is_grads_batched:
         return _batched(roots, targets, grad_outputs, create_graph, allow_unused, materialize_grads)
-    flags = (CREATE if create_graph else 0) | (ALLOW_UNUSED if allow_unused else 0)
+    flags = (lib.UH_BACKWARD_CREATE_GRAPH if create_graph else 0) | (
+        lib.UH_BACKWARD_ALLOW_UNUSED if allow_unused else 0
+    )
     if create_graph if retain_graph is None else retain_graph:
-        flags |= KEEP
+        flags |= lib.UH_BACKWARD_KEEP_GRAPH
     gradients = _run(roots, _gradients(roots, grad_outputs), targets, flags)
     if materialize_grads:
         return tuple(

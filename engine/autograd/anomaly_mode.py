@@ -15,12 +15,12 @@ def _set(enabled: bool, check_nan: bool) -> None:
 
 def is_anomaly_enabled() -> bool:
     """Return True if new Nodes store their traceback."""
-    return bool(lib.uh_anomaly() & 1)
+    return bool(lib.uh_anomaly() & lib.UH_ANOMALY_ENABLED)
 
 
 def is_anomaly_check_nan_enabled() -> bool:
     """Return True if gradients are checked for NaN."""
-    return bool(lib.uh_anomaly() & 2)
+    return bool(lib.uh_anomaly() & lib.UH_ANOMALY_CHECK_NAN)
 
 
 class set_detect_anomaly:

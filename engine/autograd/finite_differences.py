@@ -8,16 +8,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import engine
+from engine.autograd.tensor_methods import needs_grad
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
     if isinstance(value, (tuple, list)):
         return tuple(value)
     return (value,)
-
-
-def needs_grad(value: Any) -> bool:
-    return isinstance(value, engine.Tensor) and value.requires_grad
 
 
 def differentiable(outputs: Any) -> tuple[Any, ...]:

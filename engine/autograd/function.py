@@ -308,11 +308,11 @@ def _wrap(cls: type, ctx: BackwardContext, node: int, inputs: list[Tensor], resu
             with no_grad():
                 wrapped.append(output.view_as(output) if is_input else output)
             continue
-        flags = (
-            (id(output) in known)
-            | (id(output) in dirty) << 1
-            | (id(output) not in non_differentiable) << 2
-        )
+        flags = lib.UH_OUTPUT_IS_INPUT if id(output) in known else 0
+        if id(output) in dirty:
+            flags |= lib.UH_OUTPUT_IS_DIRTY
+        if id(output) not in non_differentiable:
+            flags |= lib.UH_OUTPUT_IS_DIFFERENTIABLE
         handle = lib.uh_function_output(node, output._h, flags)
         if not handle:
             raise_last()

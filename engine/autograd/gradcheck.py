@@ -21,12 +21,12 @@ from engine.autograd.finite_differences import (
     differentiable,
     inner,
     jacobian_by_differences,
-    needs_grad,
     part_name,
     parts,
     shifted,
     unit,
 )
+from engine.autograd.tensor_methods import needs_grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 

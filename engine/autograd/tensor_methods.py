@@ -35,6 +35,11 @@ Subclass = TypeVar("Subclass", bound=Tensor)
 _new = object.__new__
 
 
+def needs_grad(value: Any) -> bool:
+    """Return whether a value is a tensor that requires a gradient."""
+    return isinstance(value, Tensor) and value.requires_grad
+
+
 class Differentiable(_Base):
     """The members that autograd adds to Tensor."""
 

@@ -14,6 +14,9 @@ import numpy as np
 
 from engine._generated.codes import (
     ALLOCATORS,
+    BINDINGS,
+    DEVICE_INDEX,
+    DEVICE_TYPE,
     DEVICES,
     DTYPES,
     HAS_BLOB,
@@ -73,8 +76,6 @@ FOREVER = 2**62
 NUMBER: dict[str, int] = {kind.name: number for number, kind in KINDS.items()}
 """Kind numbers by name: NUMBER["WRITE"]."""
 
-BINDINGS = ("NAME", "SLOT", "ATTRIBUTE", "CELL")
-"""The kinds of holders that bind an object to a name of the Python program."""
 _HOLDER_LABELS = dict(zip(HOLDERS, HOLDER_LABELS, strict=True))
 
 _DTYPE_CODES = {dtype.name: code for code, dtype in enumerate(DTYPES)}
@@ -91,10 +92,10 @@ def holder_label(kind: str) -> str:
 
 
 def device_name(code: int) -> str:
-    """Return the name, such as `opencl:0`, of a device code: the type, and index + 1 in the next
-    byte."""
-    kind = coded(DEVICES, code & 0xFF)
-    return kind if code >> 8 <= 0 else f"{kind}:{(code >> 8) - 1}"
+    """Return the name of a device code, such as `opencl:0`."""
+    kind = coded(DEVICES, DEVICE_TYPE.unpack(code))
+    index = DEVICE_INDEX.unpack(code) - 1
+    return kind if index < 0 else f"{kind}:{index}"
 
 
 def dtype_name(code: int) -> str:

@@ -11,6 +11,7 @@ import struct
 import sys
 from typing import Any, NamedTuple
 
+from engine._generated import codes
 from engine._generated.codes import ALLOCATORS, HOLDERS
 from engine._generated.event_kinds import (
     GRAD_SET,
@@ -28,7 +29,7 @@ from engine._native import ffi, lib
 MAX_VALUE_BYTES = 4096
 """Storages up to this size are recorded whole, as the recorder does with what a program writes."""
 _TENSOR, _GRAD = HOLDERS.index("TENSOR"), HOLDERS.index("GRAD")
-_SPARSE, _ROLES = HOLDERS.index("SPARSE"), 4
+_SPARSE = HOLDERS.index("SPARSE")
 
 
 class Pending(NamedTuple):
@@ -83,14 +84,20 @@ def _described(handle: Any, wrapped: bool, storages: set[int], tensors: set[int]
     lib.uh_strides(handle, strides, rank)
     counter = int(lib.uh_counter_id(handle))
     device = int(lib.uh_device(handle))
-    layout = int(lib.uh_dtype(handle)) | (device & 0xFF) << 8 | (device >> 8 & 0xFF) << 24
-    layout |= int(lib.uh_is_wrapped_number(handle)) << 16 | int(lib.uh_key_set(handle)) << 32
+    layout = (
+        codes.LAYOUT_DTYPE.pack(int(lib.uh_dtype(handle)))
+        | codes.LAYOUT_DEVICE_TYPE.pack(codes.DEVICE_TYPE.unpack(device))
+        | codes.LAYOUT_DEVICE_INDEX.pack(codes.DEVICE_INDEX.unpack(device))
+        | codes.LAYOUT_WRAPPED_NUMBER.pack(int(lib.uh_is_wrapped_number(handle)))
+        | codes.LAYOUT_COALESCED.pack(int(lib.uh_is_coalesced(handle)))
+        | codes.LAYOUT_KEYS.pack(int(lib.uh_key_set(handle)))
+    )
     description = (counter, base, rank, *sizes, *strides)
     blob = struct.pack(f"<{len(description)}q", *description)
     events.append(Pending(TENSOR_NEW, (number, storage, layout, int(lib.uh_offset(handle))), blob))
     if base:
         events.append(Pending(TENSOR_RETAIN, (base, _TENSOR, number, 1)))
-    for role in range(_ROLES if lib.uh_layout_kind(handle) else 0):
+    for role in range(len(codes.SPARSE_PARTS) if lib.uh_layout_kind(handle) else 0):
         if part := _other(lib.uh_sparse_part(handle, role), events, storages, tensors):
             events.append(Pending(TENSOR_RETAIN, (part, _SPARSE, number, 1, role)))
     if wrapped:
@@ -119,7 +126,7 @@ def _storage(handle: Any, storage: int) -> list[Pending]:
     """Return the events of a storage: its size and, where it is small, its bytes."""
     address, size = int(lib.uh_storage_data_ptr(handle)), int(lib.uh_storage_nbytes(handle))
     allocator = int(lib.uh_storage_allocator(handle))
-    device = int(lib.uh_device(handle)) & 0xFF
+    device = codes.DEVICE_TYPE.unpack(int(lib.uh_device(handle)))
     events = [Pending(STORAGE_NEW, (storage, _signed(address), size, allocator, device))]
     readable = address and ALLOCATORS[allocator] != "meta" and device == 0
     if readable and 0 < size <= MAX_VALUE_BYTES:

@@ -12,6 +12,7 @@ from engine.nn.module import Module, indented
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "Sequential"]
 
+N = TypeVar("N", bound="_Numbered")
 S = TypeVar("S", bound="Sequential")
 L = TypeVar("L", bound="ModuleList")
 
@@ -40,7 +41,34 @@ class Container(Module):
             self.add_module(name, module)
 
 
-class Sequential(Module):
+class _Numbered(Module):
+    """The base of containers whose modules are named by their positions."""
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError
+
+    def __delitem__(self, index: Any) -> None:
+        raise NotImplementedError
+
+    def append(self: N, module: Module) -> N:
+        """Append a module; return the container."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def pop(self, key: int | slice) -> Module:
+        """Remove and return the module at `key`."""
+        module: Module = self[key]
+        del self[key]
+        return module
+
+
+class Sequential(_Numbered):
     """Modules that are called in turn, each with the result of the previous one.
 
     `Sequential(a, b)`, or `Sequential(OrderedDict(first=a, second=b))` with names.
@@ -85,20 +113,6 @@ class Sequential(Module):
             delattr(self, name)
         self._number()
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
-
-    def append(self: S, module: Module) -> S:
-        """Append a module; return the container."""
-        self.add_module(str(len(self)), module)
-        return self
-
     def insert(self: S, index: int, module: Module) -> S:
         """Insert a module before the one at `index`; return the container. Raises: IndexError beyond the ends."""
         if not isinstance(module, Module):
@@ -116,12 +130,6 @@ class Sequential(Module):
         for module in sequential:
             self.append(module)
         return self
-
-    def pop(self, key: int | slice) -> Module:
-        """Remove and return the module at `key`."""
-        module: Module = self[key]
-        del self[key]
-        return module
 
     def __add__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
@@ -154,7 +162,7 @@ class Sequential(Module):
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
 
 
-class ModuleList(Module):
+class ModuleList(_Numbered):
     """A list of modules whose parameters belong to the module that has the list.
 
     >>> import engine
@@ -182,31 +190,17 @@ class ModuleList(Module):
         del modules[index]
         self._modules = {str(i): module for i, module in enumerate(modules)}
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
-
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList(chain(self, other))
 
     def __iadd__(self: L, modules: Iterable[Module]) -> L:
         return self.extend(modules)
 
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
-
     def insert(self, index: int, module: Module) -> None:
         """Insert a module before the one at `index`."""
         for position in range(len(self), index, -1):
             self._modules[str(position)] = self._modules[str(position - 1)]
         self._modules[str(index)] = module
-
-    def append(self: L, module: Module) -> L:
-        """Append a module; return the list."""
-        self.add_module(str(len(self)), module)
-        return self
 
     def extend(self: L, modules: Iterable[Module]) -> L:
         """Append modules; return the list. Raises: TypeError for an object that is not iterable."""
@@ -218,12 +212,6 @@ class ModuleList(Module):
         for module in list(modules):
             self.append(module)
         return self
-
-    def pop(self, key: int | slice) -> Module:
-        """Remove and return the module at `key`."""
-        module: Module = self[key]
-        del self[key]
-        return module
 
     def __repr__(self) -> str:
         """Format the list like any module, with equal neighbours on one line: `(0-3): 4 x ReLU()`."""

@@ -75,9 +75,6 @@ class ParameterList(Module):
     def __iadd__(self: L, values: Iterable[Any]) -> L:
         return self.extend(values)
 
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
-
     def append(self: L, value: Any) -> L:
         """Append a value; return the list."""
         self._size += 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from engine.function_schema import FunctionSchema
+from engine.function_schema import FunctionSchema, operator_schema
 from engine.jit.ir.graph import Node
 from engine.jit.ir.graph import Value as IRValue
 from engine.onnx.errors import SymbolicValueError
@@ -19,11 +19,6 @@ from engine.onnx.values import Value
 
 if TYPE_CHECKING:
     from engine.onnx.conversion import Conversion
-
-# Operators whose result may share the operand's memory, although their schemas have no alias annotation.
-_MAY_ALIAS = frozenset(
-    ("aten::reshape", "aten::flatten", "aten::contiguous", "aten::to", "aten::type_as")
-)
 
 
 class View(NamedTuple):
@@ -48,9 +43,10 @@ class Aliases:
         if not node.inputs() or not node.outputs():
             return
         source = node.input(0)
-        if node.kind() in _MAY_ALIAS or schema.arguments[0].alias_set:
+        may_alias = "maybe_aliasing_or_mutating" in _tags(node, schema)
+        if may_alias or schema.arguments[0].alias_set:
             self._noted |= {value.unique(): value for value in (source, *node.outputs())}
-        if node.kind() in _MAY_ALIAS:
+        if may_alias:
             self._may_share[node.output(0).unique()] = source
         elif len(node.outputs()) == 1 and schema.arguments[0].alias_set and schema.returns:
             if schema.returns[0].type.kind != "Tensor":
@@ -171,3 +167,9 @@ class Aliases:
                 number = perhaps.unique()
             else:
                 return number
+
+
+def _tags(node: Node, schema: FunctionSchema) -> frozenset[str]:
+    """Returns the tags of a node's operator."""
+    overload = f".{schema.overload_name}" if schema.overload_name else ""
+    return operator_schema(node.kind() + overload)[1]

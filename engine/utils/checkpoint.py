@@ -17,6 +17,7 @@ from typing import Any
 import engine
 from engine.absent_names import getattr_of
 from engine.autograd import Function, backward, graph
+from engine.autograd.tensor_methods import needs_grad
 
 __all__ = [
     "CheckpointError",
@@ -171,7 +172,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def check_backward_validity(inputs: Any) -> None:
     """Warn if no tensor of `inputs` requires a gradient."""
-    if not any(map(_needs_grad, inputs)):
+    if not any(map(needs_grad, inputs)):
         warnings.warn(
             "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
         )
@@ -194,7 +195,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve: bool, *args: Any) -> Any:
-        if not any(_needs_grad(x) for x in args):
+        if not any(needs_grad(x) for x in args):
             warnings.warn(
                 "None of the inputs have requires_grad=True. Gradients will be None",
                 UserWarning,
@@ -223,7 +224,7 @@ class CheckpointFunction(Function):
             outputs = ctx.function(*args)
         if not isinstance(outputs, (tuple, list)):
             outputs = (outputs,)
-        differentiable = [(y, g) for y, g in zip(outputs, gradients, strict=True) if _needs_grad(y)]
+        differentiable = [(y, g) for y, g in zip(outputs, gradients, strict=True) if needs_grad(y)]
         if not differentiable:
             raise RuntimeError(
                 "none of output has requires_grad=True, this checkpoint() is not necessary"
@@ -231,10 +232,6 @@ class CheckpointFunction(Function):
         backward([y for y, _ in differentiable], [g for _, g in differentiable])
         grads = (x.grad if isinstance(x, engine.Tensor) else None for x in args)
         return None, None, *grads
-
-
-def _needs_grad(value: Any) -> bool:
-    return isinstance(value, engine.Tensor) and value.requires_grad
 
 
 def _accumulates() -> bool:

@@ -213,7 +213,7 @@ def check_exercise(
         yield f"lists {len(exercise.rejects)} wrong answers; expected at least {MIN_REJECTED}"
     for number, goal in enumerate(exercise.goals, 1):
         if not any(field for _, field, _, _ in string.Formatter().parse(goal.message)):
-            yield f"goal {number} says nothing of what came: {goal.message!r}"
+            yield f"the message of goal {number} shows no value of the program: {goal.message!r}"
     for number, code in choose(list(enumerate(exercise.accepts, 1))):
         if message := judge(runner, step, code):
             yield f"right answer {number} is refused: {message}"

@@ -105,12 +105,16 @@ class GradBuilder(TraceBuilder):
         outputs: int = 1,
         op: str = "",
         bind: str = "",
+        is_view: bool = False,
     ) -> int:
         """Record an operator with a node; returns its first result."""
         inputs = list(inputs)
         op = op or name.removesuffix("Backward0").lower()
         edges = [self.edge_to(each) if each else (0, 0) for each in inputs]
-        with self.op(f"{op}(Tensor self) -> Tensor", [T(inputs[0] or inputs[-1])]) as call:
+        tensor_type = "Tensor(a)" if is_view else "Tensor"
+        with self.op(
+            f"{op}({tensor_type} self) -> {tensor_type}", [T(inputs[0] or inputs[-1])]
+        ) as call:
             results = [self.tensor(sizes, values=None) for _ in range(outputs)]
             node = self.node(name, edges, call.number)
             for attribute, tensor in (saves or {}).items():

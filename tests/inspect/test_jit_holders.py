@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from jit_traces import recorded
 
+from engine._generated.codes import JIT_HOLDERS
 from engine.inspect.events import FOREVER, HOLDERS, coded
 from engine.inspect.history import History
 from engine.inspect.history.facts import Owners
-from engine.inspect.history.jit.holders import HOLDS
 from engine.inspect.history.ownership import ELSEWHERE
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.selection import Selection
@@ -207,7 +207,7 @@ def test_owners_add_up_at_every_line_and_step(program: str) -> None:
             location = f"{history.label(tensor.id, m)} at {kind} {m}: {owners}"
             assert total(owners) == owners.count, location
             assert ELSEWHERE not in {holder.name for holder in owners.holders}, location
-            looked += any(holder.kind in HOLDS for holder in owners.holders)
+            looked += any(holder.kind in JIT_HOLDERS for holder in owners.holders)
     assert looked > 20
 
 
@@ -220,10 +220,10 @@ def test_everything_is_let_go_of(program: str) -> None:
     left = {
         (coded(HOLDERS, int(uses.kind[row])), int(uses.id[row]))
         for row in np.flatnonzero((uses.since <= end) & (uses.until > end))
-        if coded(HOLDERS, int(uses.kind[row])) in HOLDS
+        if coded(HOLDERS, int(uses.kind[row])) in JIT_HOLDERS
     }
     assert not left
-    closed = uses.until[np.isin(uses.kind, [HOLDERS.index(kind) for kind in HOLDS])] < FOREVER
+    closed = uses.until[np.isin(uses.kind, [HOLDERS.index(kind) for kind in JIT_HOLDERS])] < FOREVER
     assert closed.all()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import sqlite3
 import time
 import zlib
@@ -18,7 +17,6 @@ import pytest
 
 from engine.inspect.events import FOREVER, HAS_BLOB
 from engine.inspect.history import History
-from engine.inspect.history.jit.payload_schema import EDITS
 from engine.inspect.history.table import Table
 from engine.inspect.models import VIEWS, to_json
 from engine.inspect.trace import TraceError, TraceReader
@@ -191,12 +189,6 @@ def test_a_number_in_the_tables_of_the_file_that_is_none(recorded: bytes, tmp_pa
         database.execute("INSERT INTO sources VALUES (NULL, 'program.py', '')")
         database.commit()
     assert "a source has the number None" in TraceReader.open(path).warning
-
-
-def test_the_kinds_of_edits_are_those_that_the_engine_records() -> None:
-    text = (Path(__file__).parents[2] / "csrc/jit/ir/snapshot.cpp").read_text()
-    names = text.partition("kEditNames[] = {")[2].partition("}")[0]
-    assert set(re.findall(r'"(\w+)"', names)) == EDITS
 
 
 def test_the_largest_number_is_looked_up_like_any_other() -> None:

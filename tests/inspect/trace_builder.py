@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from engine._generated import codes
 from engine.inspect.columns import columns_of_packed
 from engine.inspect.events import (
     ALLOCATORS,
@@ -349,7 +350,11 @@ class TraceBuilder:
         fact.update(sizes=sizes, strides=strides, offset=offset)
         backend = "Meta" if device == "meta" else "CPU"
         keys = 1 << KEYS.index(backend) | 1 << KEYS.index("ADInplaceOrView")
-        layout = dtype_code(fact["dtype"]) | DEVICES.index(device) << 8 | keys << 32
+        layout = (
+            codes.LAYOUT_DTYPE.pack(dtype_code(fact["dtype"]))
+            | codes.LAYOUT_DEVICE_TYPE.pack(DEVICES.index(device))
+            | codes.LAYOUT_KEYS.pack(keys)
+        )
         counter = self.storages[fact["storage"]]["counter"]
         terms = [counter, fact["base"], len(sizes), *sizes, *strides]
         blob = struct.pack(f"<{len(terms)}q", *terms)

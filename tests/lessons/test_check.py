@@ -29,7 +29,7 @@ FAULTS = (
     ),
     (
         ('select = ""', 'select = "x"', "no name 'x' stands for a tensor"),
-        ("y is {y}, not 3.", "y is not 3.", "goal 1 says nothing of what came"),
+        ("y is {y}, not 3.", "y is not 3.", "the message of goal 1 shows no value of the program"),
         (
             "Not {a + 1}, less.",
             "Not {a : b}, {if}.",

@@ -101,9 +101,6 @@ void check_refusal(const Arguments& arguments) {
   CHECK(std::strlen(uh_last_error()) > 0, "failed without a word: ", arguments.text());
 }
 
-// Flags of uh_backward.
-constexpr int kKeepGraph = 1, kCreateGraph = 2, kAccumulate = 4, kAllowUnused = 8;
-
 // Runs a backward pass with random gradients from `roots` to the leaves of the call. Returns
 // whether it succeeded.
 bool pass_back(const Arguments& arguments, const std::vector<uh_handle>& roots, int flags,
@@ -126,11 +123,11 @@ bool pass_back(const Arguments& arguments, const std::vector<uh_handle>& roots, 
   }
   const auto& leaves = arguments.leaves();
   output.assign(leaves.size(), 0);
-  const bool accumulate = (flags & kAccumulate) != 0;
+  const bool accumulate = (flags & UH_BACKWARD_ACCUMULATE) != 0;
   const int status = uh_backward(roots.data(), argument.data(), static_cast<int64_t>(roots.size()),
                                  accumulate ? nullptr : leaves.data(),
                                  accumulate ? 0 : static_cast<int64_t>(leaves.size()),
-                                 flags | kAllowUnused, output.data());
+                                 flags | UH_BACKWARD_ALLOW_UNUSED, output.data());
   for (uh_handle h : argument)
     if (h) uh_release(h);
   if (status) check_refusal(arguments);
@@ -141,7 +138,8 @@ bool pass_back(const Arguments& arguments, const std::vector<uh_handle>& roots, 
 bool differentiate(const Arguments& arguments, const std::vector<uh_handle>& roots,
                    Random& random) {
   const int flags =
-      random.of(std::vector<int>{0, kKeepGraph, kAccumulate, kKeepGraph | kCreateGraph});
+      random.of(std::vector<int>{0, UH_BACKWARD_KEEP_GRAPH, UH_BACKWARD_ACCUMULATE,
+                                 UH_BACKWARD_KEEP_GRAPH | UH_BACKWARD_CREATE_GRAPH});
   std::vector<uh_handle> first, second;
   g_phase = "differentiating ";
   const bool good = pass_back(arguments, roots, flags, first, random);

@@ -83,7 +83,8 @@ void read(uh_handle h) {
 }
 
 void backward(uh_handle root) {
-  (void)uh_backward(&root, nullptr, 1, nullptr, 0, 1 | 4, nullptr);  // keeps the graph
+  (void)uh_backward(&root, nullptr, 1, nullptr, 0, UH_BACKWARD_KEEP_GRAPH | UH_BACKWARD_ACCUMULATE,
+                    nullptr);
 }
 
 void resize(uh_handle h, int64_t rows) {
@@ -217,7 +218,7 @@ const Call kCalls[] = {
     {"backward that releases",
      [](const Shared& s) {
        const uh_handle root = s.total;
-       (void)uh_backward(&root, nullptr, 1, nullptr, 0, 4, nullptr);
+       (void)uh_backward(&root, nullptr, 1, nullptr, 0, UH_BACKWARD_ACCUMULATE, nullptr);
      }},
     {"node's edges",
      [](const Shared& s) {

@@ -86,6 +86,14 @@ def test_tags_are_keys_compared_by_pytorchs_names() -> None:
     assert "out" in ops.aten.add.out.tags
     assert "nondeterministic_seeded" in ops.aten.rand.default.tags
     assert "inplace_view" in ops.aten.resize_.default.tags
+    assert "maybe_aliasing_or_mutating" in ops.aten.conj_physical.default.tags
+    assert "maybe_aliasing_or_mutating" not in ops.aten.conj_physical.out.tags
+
+
+def test_builtins_of_the_compiler_have_schemas_and_tags() -> None:
+    schema, tags = operator_schema("aten::to.dtype")
+    assert schema.arguments[0].alias_set
+    assert tags == {"maybe_aliasing_or_mutating"}
 
 
 SHARED = ("nondeterministic_seeded", "inplace_view", "view_copy", "reduction")

@@ -53,7 +53,7 @@ def network(layers: int, names: bool = True) -> tuple[GradBuilder, int]:
     h = 0
     for weight, bias in parameters:
         b.line(3)
-        turned = b.result("TBackward0", (weight,), op="t", sizes=(8, 8))
+        turned = b.result("TBackward0", (weight,), op="t", sizes=(8, 8), is_view=True)
         h = b.result("AddmmBackward0", (bias, h, turned), {"mat2": turned}, (4, 8), op="addmm")
         h = b.result("ReluBackward0", (h,), {"result": 0}, (4, 8))
     b.line(4)

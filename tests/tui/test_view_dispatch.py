@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.inspect.models import _declaration
+from engine.inspect import declarations
 from engine.inspect.models.dispatch import project
 from engine.inspect.selection import CallSelection, TensorSelection
 from tests.inspect.models.calls import ADD, added
@@ -15,24 +15,25 @@ from tui.views import DrawContext
 from tui.views.dispatch import SIDE, DispatchView
 
 ENTRY = f"- schema: {ADD}\n  pointwise: arithmetic\n  expr: self + alpha * other"
-STUB = f'''Op<Tensor(const Operand&, const Operand&, const Scalar&)> add_op("{ADD}");
-Tensor add_pointwise(KeySet, const Operand& self, const Operand& other, const Scalar& alpha);
-extern "C" uh_handle uh_add(uh_handle self, uh_handle other);'''
-
-PYTHON = """def add(input, other, *, alpha=1):
+GENERATED = {
+    "dispatcher entry": f'Op<Tensor(const Operand&, const Operand&, const Scalar&)> add_op("{ADD}");',
+    "kernel": "Tensor add_pointwise(KeySet, const Operand& self, const Operand& other, const Scalar& alpha);",
+    "C function": 'extern "C" uh_handle uh_add(uh_handle self, uh_handle other);',
+    "Python function": """def add(input, other, *, alpha=1):
     r = _uh_add(*operand(input), *operand(other), *number(alpha))
-    return wrapped(r)"""
-PUBLIC = ("engine.add", "Tensor.add", "Tensor.__add__")
+    return wrapped(r)""",
+    "public names": "engine.add, Tensor.add, Tensor.__add__",
+}
 
 
 @pytest.fixture(autouse=True)
 def one_declaration(monkeypatch: pytest.MonkeyPatch) -> None:
     """The view shows the engine's own sources: here they are fixed, so that pictures can be compared."""
-    declared = ({("pointwise", 8): ENTRY}, {"add.Tensor": ("pointwise", 8, STUB, PYTHON, PUBLIC)})
-    monkeypatch.setattr(_declaration, "_declarations", lambda: declared)
-    _declaration.origin.cache_clear()
+    tables = ({("pointwise", 8): ENTRY}, {"add.Tensor": ("pointwise", 8, GENERATED)})
+    monkeypatch.setattr(declarations, "_declarations", lambda: tables)
+    declarations.origin.cache_clear()
     yield
-    _declaration.origin.cache_clear()
+    declarations.origin.cache_clear()
 
 
 def picture(b: TraceBuilder, width: int = 80, glyphs=UNICODE, at: int = -1, **selected) -> Picture:

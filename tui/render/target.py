@@ -26,6 +26,13 @@ class OwnersPage(ViewItem):
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchItem(ViewItem):
+    """The launch of a fused kernel at this moment."""
+
+    moment: int
+
+
+@dataclass(frozen=True, slots=True)
 class MenuItem(ViewItem):
     """An entry of a menu."""
 

@@ -230,10 +230,6 @@ class ExploreScreen(BaseScreen):
             )
         self.query_one("#title", Bar).say(title)
 
-    def symbols(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Return the symbols of the picture and their sentences, for the help."""
-        return list(self.viewer.symbols())
-
 
 def warm(nav: Navigator, names: Iterable[str] = ()) -> None:
     """Draw views (all, if none is named) into nothing, so that no first key waits for a fold."""

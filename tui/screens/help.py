@@ -18,9 +18,11 @@ Table = tuple[str, list[tuple[str, str]]]  # heading, (symbol, sentence)
 
 
 def help_modal(screen: Screen) -> TextModal:
-    """Return the help of a screen: its view's symbols first, then its keys."""
+    """Return the help of a screen: the symbols of its viewer first, then its keys."""
     ascii = getattr(screen.app, "ascii", False)
-    symbols: list[Table] = getattr(screen, "symbols", list)()
+    symbols: list[Table] = [
+        table for node in screen.query("*") for table in getattr(node, "symbols", list)()
+    ]
     tables = [*symbols, *key_tables(screen, ascii)]
     return TextModal("Help", partial(draw_tables, tables))
 

@@ -445,10 +445,6 @@ class LessonScreen(BaseScreen):
         self.remove_class("looking")
         self.query_one("#prose").focus()
 
-    def symbols(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Return the symbols of the picture and their sentences, for the help."""
-        return list(self.query_one(Viewer).symbols())
-
 
 def answering_words(hints: bool) -> list[Word]:
     """Return the keys that work while an answer is typed."""

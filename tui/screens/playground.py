@@ -443,7 +443,3 @@ class PlaygroundScreen(BaseScreen):
             count = f"{session.recorded:,} of {session.line_events:,} events"
             content[1:1] = [Word(f" {state} {count} ", "warn")]
         self.query_one("#title", Bar).say(content)
-
-    def symbols(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Return the symbols of the picture and their sentences, for the help."""
-        return list(self.viewer.symbols())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.inspect.models._declaration import Origin
+from engine.inspect.declarations import Origin
 from engine.inspect.models._wording import shape_text
 from engine.inspect.models.dispatch import (
     ArgumentRow,

@@ -13,7 +13,7 @@ from engine.inspect.selection import GraphNodeSelection, SyntaxSelection, ValueS
 from tui.render import Glyphs, Picture, Span, Target, cells, fit
 from tui.render.boxes import Grid
 from tui.render.glyphs import translated
-from tui.render.target import TargetItem
+from tui.render.target import LaunchItem, TargetItem
 from tui.views._view import DrawContext, ViewOptions, action
 from tui.views.jit.ir_view import IRView
 from tui.views.jit.navigation import guide_of
@@ -76,7 +76,12 @@ class FusedView(IRView):
     summary = "A fused kernel: trees, tile loop and launches."
     help = HELP
     fills_screen = True
-    opens: ClassVar = {ValueSelection: 0, GraphNodeSelection: 0, SyntaxSelection: 0}
+    opens: ClassVar = {
+        LaunchItem: 0,
+        ValueSelection: 0,
+        GraphNodeSelection: 0,
+        SyntaxSelection: 0,
+    }
     Options = FusedOptions
 
     def draw(self, model: FusedModel, context: DrawContext) -> Picture:
@@ -154,7 +159,10 @@ class FusedView(IRView):
         return f"{groups[at].name}; Backspace returns"
 
     def follow(self, nav: Navigator, item: TargetItem) -> str | None:
-        """Go from a FusionGroup to its kernel: its last launch up to this moment, else its first."""
+        """Go to a launch; from a FusionGroup to its kernel: its last launch up to this moment, else its first."""
+        if isinstance(item, LaunchItem):
+            nav.move(item.moment)
+            return nav.show_view(self.name)
         jit = nav.history.jit
         node = node_of(nav, item)
         if nav.view == self.name or not jit.links.kind_of.get(node, "").startswith(

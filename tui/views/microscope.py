@@ -11,6 +11,7 @@ from engine.inspect.models._wording import pluralise, shape_text
 from engine.inspect.models.microscope import MicroscopeModel, TableRow, cell_name
 from engine.inspect.selection import CallSelection, Selection, TensorSelection
 from tui.render import Glyphs, Line, Picture, Span, Target, cells, clean, cut, fit
+from tui.render.target import LaunchItem
 from tui.views._cells import cell_target, facts, numbers_text, padded, wrapped
 from tui.views._table import slice_lines, table_width, window
 from tui.views._view import DrawContext, View
@@ -67,8 +68,7 @@ class MicroscopeView(View):
         kernel, launch = launched
         formula = kernel.formula(launch.outputs.index(write.tensor))
         nav.remember()
-        nav.move(launch.moment)
-        nav.show_view("fused")
+        nav.open(Target(LaunchItem(launch.moment)))
         return f"{label} = {formula}, computed by {kernel.name}; Backspace: back"
 
     def draw(self, model: MicroscopeModel, context: DrawContext) -> Picture:

@@ -173,50 +173,59 @@ void define_copies() {
 }
 
 void define_to() {
+  constexpr TagSet kMayReturnSelf = tag_set(Tag::kMaybeAliasingOrMutating);
   define(
       "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool "
       "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
       boxed<[](const Tensor& t, Device device, DType dtype, bool, bool copy, MemoryFormat format) {
         return converted(t, dtype, device, copy, format);
-      }>);
+      }>,
+      kMayReturnSelf);
   define(
       "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
       "MemoryFormat? memory_format=None) -> Tensor(a)",
       boxed<[](const Tensor& t, DType dtype, bool, bool copy, MemoryFormat format) {
         return converted(t, dtype, Device::kUndefined, copy, format);
-      }>);
+      }>,
+      kMayReturnSelf);
   define(
       "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
       "device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, "
       "MemoryFormat? memory_format=None) -> Tensor(a)",
       boxed<[](const Tensor& t, DType dtype, const IValue&, Device device, const IValue&, bool,
                bool copy,
-               MemoryFormat format) { return converted(t, dtype, device, copy, format); }>);
+               MemoryFormat format) { return converted(t, dtype, device, copy, format); }>,
+      kMayReturnSelf);
   define(
       "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
       "MemoryFormat? memory_format=None) -> Tensor(a)",
       boxed<[](const Tensor& t, const Tensor& other, bool, bool copy, MemoryFormat format) {
         return converted(t, other.dtype(), other.device(), copy, format);
-      }>);
+      }>,
+      kMayReturnSelf);
   define(
       "to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, "
       "bool copy=False) -> Tensor(a)",
       boxed<[](const Tensor& t, Device device, DType dtype, bool, bool copy) {
         return converted(t, dtype, device, copy, MemoryFormat::kUndefined);
-      }>);
+      }>,
+      kMayReturnSelf);
   define(
       "to.prim_dtype(Tensor(a) self, int? dtype=None, bool non_blocking=False, bool copy=False) -> "
       "Tensor(a)",
       boxed<[](const Tensor& t, DType dtype, bool, bool copy) {
         return converted(t, dtype, Device::kUndefined, copy, MemoryFormat::kUndefined);
-      }>);
+      }>,
+      kMayReturnSelf);
   define("type_as(Tensor(a) self, Tensor other) -> Tensor(a)",
          boxed<[](const Tensor& t, const Tensor& other) {
            return converted(t, other.dtype(), other.device(), false, MemoryFormat::kUndefined);
-         }>);
+         }>,
+         kMayReturnSelf);
   define("cpu(Tensor(a) self) -> Tensor(a)", boxed<[](const Tensor& t) {
            return converted(t, DType::kUndefined, Device::kCPU, false, MemoryFormat::kUndefined);
-         }>);
+         }>,
+         kMayReturnSelf);
 }
 
 // ---- tensors of numbers and nested lists

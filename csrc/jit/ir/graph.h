@@ -12,9 +12,9 @@
 // function, of the nodes that a rewrite replaced. With the source spans of Nodes, every Value of
 // every graph can be traced back to lines of the program.
 //
-// Note [Edits]: a graph is changed only by the functions below, each of which is one Edit. Passes
-// record Rewrites (rewrite.h), which store the Edits: applied one by one to the snapshot of a graph
-// (snapshot.h), they reproduce every intermediate graph and the last.
+// Note [Edits]: a graph is changed only by the functions below, each of which is one Edit; its kinds
+// are in events/codes.inc. Passes record Rewrites (rewrite.h), which store the Edits: applied one by
+// one to the snapshot of a graph (snapshot.h), they reproduce every intermediate graph and the last.
 #pragma once
 
 #include <functional>
@@ -258,25 +258,8 @@ class Block {
 };
 
 enum class EditKind : int8_t {
-  kCreate,         // a = node, text = kind, words = operator's schema; outputs follow as kAddOutput
-  kInsert,         // a = node, b = block, c = node after it (the block's return node: last)
-  kUnlink,         // a = node
-  kDestroy,        // a = node
-  kSetInput,       // a = node, b = index, c = value
-  kInsertInput,    // a = node, b = index, c = value
-  kDropInput,      // a = node, b = index
-  kAddOutput,      // a = node, b = value, text = type, words = name
-  kDropOutput,     // a = node, b = index
-  kAddBlock,       // a = node, b = block, c = its param node, d = its return node
-  kDropBlock,      // a = node, b = index
-  kSetType,        // a = value, text = type
-  kSetName,        // a = value, text = name
-  kSetAttribute,   // a = node, text = name, words = text of the value (a graph: its snapshot)
-  kDropAttribute,  // a = node, text = name
-  kSetKind,        // a = node, text = kind
-  kReplaced,       // a = value, b = its replacement: recorded in addition to the kSetInputs
-  kOrigin,         // a = value, b = value it was derived from
-  kSpan,           // a = node, text = file, words = "line:column:end_line:end_column"
+#define UH_EDIT(enumerator, name) enumerator,
+#include "events/codes.inc"
 };
 struct Edit {
   EditKind kind;

@@ -92,11 +92,9 @@ void write_graph(JsonWriter& w, const Graph& graph) {
 
 // In the order of EditKind.
 constexpr const char* kEditNames[] = {
-    "create",       "insert",     "unlink",     "destroy",       "set_input",
-    "insert_input", "drop_input", "add_output", "drop_output",   "add_block",
-    "drop_block",   "set_type",   "set_name",   "set_attribute", "drop_attribute",
-    "set_kind",     "replaced",   "origin",     "span"};
-static_assert(std::size(kEditNames) == static_cast<size_t>(EditKind::kSpan) + 1);
+#define UH_EDIT(enumerator, name) name,
+#include "events/codes.inc"
+};
 
 }  // namespace
 

@@ -11,6 +11,15 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from engine._generated.codes import (
+    DEVICE_INDEX,
+    DEVICE_TYPE,
+    LAYOUT_DEVICE_INDEX,
+    LAYOUT_DEVICE_TYPE,
+    LAYOUT_DTYPE,
+    LAYOUT_KEYS,
+    LAYOUT_WRAPPED_NUMBER,
+)
 from engine.inspect.events import (
     ALLOCATORS,
     FOREVER,
@@ -101,15 +110,15 @@ class Rows:
                 until=columns["until"],
                 id=columns["id"],
                 storage=columns["storage"],
-                dtype=dtype_name(layout & 0xFF),
-                device=device_name(layout >> 8 & 0xFF | (layout >> 24 & 0xFF) << 8),
-                wrapped_number=bool(layout >> 16 & 1),
+                dtype=dtype_name(LAYOUT_DTYPE.unpack(layout)),
+                device=_device_of(layout),
+                wrapped_number=bool(LAYOUT_WRAPPED_NUMBER.unpack(layout)),
                 offset=columns["offset"],
                 sizes=tuple(integers[3 : 3 + rank]),
                 strides=tuple(integers[3 + rank : 3 + 2 * rank]),
                 counter=counter,
                 base=base,
-                keys=_key_names(layout >> 32),
+                keys=_key_names(LAYOUT_KEYS.unpack(layout)),
             )
             facts.append(fact if _is_possible(fact) else self._nothing(fact))
         return facts
@@ -300,6 +309,11 @@ class Facts(Generic[F]):
             cache.update(facts)
             self._cache = cache
         return tuple([cache[row] for row in numbers])
+
+
+def _device_of(layout: int) -> str:
+    device_type, index = LAYOUT_DEVICE_TYPE.unpack(layout), LAYOUT_DEVICE_INDEX.unpack(layout)
+    return device_name(DEVICE_TYPE.pack(device_type) | DEVICE_INDEX.pack(index))
 
 
 @lru_cache(maxsize=1024)

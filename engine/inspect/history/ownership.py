@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine._generated.codes import AUTOGRAD_HOLDERS, JIT_HOLDERS, SPARSE_PARTS
 from engine.inspect.events import BINDINGS, HOLDERS, coded
 from engine.inspect.history.cache import per_history
 from engine.inspect.history.facts import Holder, NameFact, Owners, TensorOwners
-from engine.inspect.history.jit.holders import HOLDS, holder_words
+from engine.inspect.history.jit.holders import holder_words
 from engine.inspect.history.table import Table
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
 ELSEWHERE = "held elsewhere"
-_PARTS = ("indices", "values", "crow_indices", "col_indices")  # by the position of TENSOR_RETAIN
-_OF_AUTOGRAD = ("SAVED", "GRAD", "BUFFER")
 _BEFORE = 64  # earlier counts that are searched for one of another kind
 _LATER = 4  # later counts that distinguish a holder from a temporary reference
 _LAST_STEP = re.compile(
@@ -42,7 +41,7 @@ def parts_of(history: History, tensor: int, m: int) -> tuple[tuple[str, int], ..
         for row in uses.where_at("holder", tensor, m)
         if coded(HOLDERS, int(uses.kind[row])) == "SPARSE"
     ]
-    return tuple((coded(_PARTS, int(uses.position[row])), int(uses.id[row])) for row in rows)
+    return tuple((coded(SPARSE_PARTS, int(uses.position[row])), int(uses.id[row])) for row in rows)
 
 
 def storage_uses(history: History, storages: list[int], m: int) -> list[int]:
@@ -85,7 +84,7 @@ def _impl_owners(history: History, tensor: int, m: int) -> Owners:
         key = kind, holder, int(tables.uses.position[row])
         several.setdefault(key, []).append(int(tables.uses.since[row]))
     for (kind, holder, index), since in several.items():
-        if kind in HOLDS:
+        if kind in JIT_HOLDERS:
             name = holder_words(history, kind, holder, index, m)
         else:
             name = _holder_name(history, kind, holder, m, tensor)
@@ -173,7 +172,7 @@ def _rest_around(history: History, counts: Table, key: int, row: int) -> int:
 def _saves(history: History, m: int) -> bool:
     """Return whether the event is about a holder of autograd: it is recorded while references are held."""
     fields = dict(history.fields(m))
-    return "tensor" in fields and coded(HOLDERS, fields.get("holder_kind", 0)) in _OF_AUTOGRAD
+    return "tensor" in fields and coded(HOLDERS, fields.get("holder_kind", 0)) in AUTOGRAD_HOLDERS
 
 
 def _known(history: History, counts: Table, key: int, row: int) -> int:

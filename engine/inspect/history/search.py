@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine._generated.codes import JIT_HOLDERS, LAYOUT_DTYPE
 from engine._generated.event_kinds import KINDS
 from engine.inspect.events import (
     DTYPES,
@@ -26,7 +27,6 @@ from engine.inspect.events import (
     short_op,
 )
 from engine.inspect.history.autograd.descriptions import NODES
-from engine.inspect.history.jit.holders import HOLDS
 from engine.inspect.history.paths import parameter_path
 from engine.inspect.history.sentences import ADDED, CODES, STRINGS, TENSORS, TEXTS
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Mask = np.ndarray
 Check = Callable[[int, int], None]
+_JIT_HOLDERS = [HOLDERS.index(name) for name in JIT_HOLDERS]
 EVERY = 16  # events between two calls of a check
 _PART_OF_HEX = re.compile("[0-9a-fx]+")
 _ANY_ARGUMENT = re.compile(r"\d+|0x[0-9a-f]+|true|false|none|inf|nan|e|float\d+|int\d+|cpu|meta")
@@ -137,7 +138,7 @@ class Search:
         except KeyError:
             return None
         tensors = self.history.tables.tensors
-        return self._at(tensors.since[(tensors.layout & 0xFF) == code])
+        return self._at(tensors.since[LAYOUT_DTYPE.unpack(tensors.layout) == code])
 
     def _of_tensor(self, value: str) -> Mask | None:
         number = value.removeprefix("#")
@@ -255,7 +256,7 @@ class Search:
                 nodes = self.history.autograd.named(strings, tensors)
                 values = np.concatenate([tensors, nodes])
             elif field == "position":  # the sentence has special words for the JIT's holders
-                could |= self._column(kind, "holder_kind", numbers) >= HOLDERS.index(HOLDS[0])
+                could |= np.isin(self._column(kind, "holder_kind", numbers), _JIT_HOLDERS)
             elif field in CODES:
                 values = self._codes(kind, field, numbers, lambda text: fragment in text)
             elif field in NODES:
@@ -292,7 +293,7 @@ class Search:
     ) -> Mask:
         """Return the tensors whose dtype, sizes or strides contain it (the first eight dimensions)."""
         codes = [code for code, dtype in enumerate(DTYPES) if fragment in dtype.name]
-        could = np.isin(self._column(kind, "layout", numbers) & 0xFF, codes)
+        could = np.isin(LAYOUT_DTYPE.unpack(self._column(kind, "layout", numbers)), codes)
         if number is not None:
             description = self.history.trace.blob_words(numbers, 3 + 16)[:, 3:]
             could |= (description == number).any(axis=1)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine._generated.codes import ACCUMULATE
+from engine.inspect.declarations import has_tag
+from engine.inspect.events import full_op
 from engine.inspect.history.facts import CallFact
 from engine.inspect.history.keepers import keepers
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from engine.inspect.history.autograd import SavedFact
     from engine.inspect.history.autograd.backward_pass import BackwardPass
 
-_DETACHING = ("detach", "detach_", "data")
 _MAX_LISTED = 3  # facts of one kind that an answer lists
 _MAX_ADDED = 6  # holders whose counts are added up
 _MAX_OTHERS = 6  # holders of a tensor's memory that are listed
@@ -172,7 +173,7 @@ def _graph_ended(history: History, tensor: int, name: str, m: int) -> Answer | N
     if not source:
         return None
     at, origin = location(history, maker.since), _called(history, source, maker.since)
-    if maker.op in _DETACHING:
+    if _detaches(maker):
         return Answer(f"{name} was detached from {origin}{at}", moment=maker.since)
     fact = history.described(tensor, m)
     if fact is not None and not fact.dtype.startswith(("float", "bfloat", "complex")):
@@ -317,7 +318,7 @@ def _uses(history: History, tensor: int, m: int) -> Iterable[str]:
     """Return the uses of a tensor: the calls that cut it off from the differentiated result."""
     description, nodes = [], history.autograd.tables.nodes
     for call in calls_with(history, tensor, m):
-        if call.op in _DETACHING:
+        if _detaches(call):
             description.append(f"{call.op} cut it off{location(history, call.since)}")
         elif not len(nodes.where("call", call.id)) and not call.parent:
             description.append(f"{call.op}{location(history, call.since)} recorded no node for it")
@@ -360,6 +361,10 @@ def made_by(history: History, tensor: int, m: int) -> CallFact | None:
 
 def _asks(history: History, tensor: int, m: int) -> bool:
     return bool(tensor) and history.autograd.requires_grad(tensor, m)
+
+
+def _detaches(call: CallFact) -> bool:
+    return has_tag(full_op(call.schema), "detaches")
 
 
 def operation(history: History, call: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.inspect.declarations import UNKNOWN, Origin, origin, origin_of_library
 from engine.inspect.events import KEYS_BY_PRIORITY, full_op
 from engine.inspect.history.arguments import show_argument
 from engine.inspect.models._calls import (
@@ -20,7 +21,6 @@ from engine.inspect.models._calls import (
     root_of,
     time_at,
 )
-from engine.inspect.models._declaration import UNKNOWN, Origin, origin, origin_of_library
 
 if TYPE_CHECKING:
     from engine.inspect.history import History

@@ -18,7 +18,7 @@ from engine.jit.frontend.errors import CompileError
 from engine.jit.frontend.parsing import parse
 
 
-class Span(NamedTuple):
+class SourceRange(NamedTuple):
     """A part of a file: lines count from 1, columns (of characters) from 0, ends are exclusive."""
 
     line: int
@@ -59,14 +59,14 @@ class Source:
             raise CompileError(f"jit.script: line {self.first_line} of {self.file} is not a `def`")
         return definition
 
-    def span(self, tree: ast.AST) -> Span:
+    def span(self, tree: ast.AST) -> SourceRange:
         """Returns the position of an AST node in the file."""
         line: int = getattr(tree, "lineno", 1)
         end_line: int = getattr(tree, "end_lineno", None) or line
         column = self._column(line, getattr(tree, "col_offset", 0))
         end = self._column(end_line, getattr(tree, "end_col_offset", None) or 0)
         shift = self.first_line - 1
-        return Span(line + shift, column, end_line + shift, end)
+        return SourceRange(line + shift, column, end_line + shift, end)
 
     def _column(self, line: int, offset: int) -> int:
         """Converts a column of the AST, which counts bytes of the dedented text."""

@@ -33,6 +33,22 @@ __all__ = [
 ]
 
 
+class _WindowPool(Module):
+    kernel_size: Any
+    stride: Any
+    padding: Any
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AdaptivePool(Module):
+    output_size: Any
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
 class _MaxPoolNd(Module):
     __constants__ = (
         "kernel_size",
@@ -106,7 +122,7 @@ class MaxPool3d(_MaxPoolNd):
     pool = staticmethod(F.max_pool3d)
 
 
-class _MaxUnpoolNd(Module):
+class _MaxUnpoolNd(_WindowPool):
     dims: ClassVar[int]
     unpool: ClassVar[Any]
 
@@ -121,9 +137,6 @@ class _MaxUnpoolNd(Module):
             input, indices, self.kernel_size, self.stride, self.padding, output_size
         )
         return unpooled
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
@@ -150,7 +163,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
     dims, unpool = 3, staticmethod(F.max_unpool3d)
 
 
-class AvgPool1d(Module):
+class AvgPool1d(_WindowPool):
     """The mean of every window of (N, C, L) or (C, L).
 
     >>> import engine
@@ -184,11 +197,8 @@ class AvgPool1d(Module):
             self.count_include_pad,
         )
 
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
-class _AvgPoolNd(Module):
+class _AvgPoolNd(_WindowPool):
     __constants__ = (
         "kernel_size",
         "stride",
@@ -226,9 +236,6 @@ class _AvgPoolNd(Module):
             self.divisor_override,
         )
         return pooled
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class AvgPool2d(_AvgPoolNd):
@@ -296,7 +303,7 @@ class LPPool3d(_LPPoolNd):
     pool = staticmethod(F.lp_pool3d)
 
 
-class _AdaptiveMaxPoolNd(Module):
+class _AdaptiveMaxPoolNd(_AdaptivePool):
     __constants__ = ("output_size", "return_indices")
 
     pool: ClassVar[Any]
@@ -307,9 +314,6 @@ class _AdaptiveMaxPoolNd(Module):
 
     def forward(self, input: Tensor) -> Any:
         return self.pool(input, self.output_size, self.return_indices)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
@@ -335,7 +339,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     pool = staticmethod(F.adaptive_max_pool3d)
 
 
-class _AdaptiveAvgPoolNd(Module):
+class _AdaptiveAvgPoolNd(_AdaptivePool):
     __constants__ = ("output_size",)
 
     pool: ClassVar[Any]
@@ -347,9 +351,6 @@ class _AdaptiveAvgPoolNd(Module):
     def forward(self, input: Tensor) -> Tensor:
         pooled: Tensor = self.pool(input, self.output_size)
         return pooled
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):

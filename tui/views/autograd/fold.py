@@ -19,18 +19,6 @@ FOLDS = ("none", "repeats", "lines", "modules")
 FOLD_FROM = 40  # nodes from which repeated blocks are folded by default
 # Kinds of items: a node; the nodes of a line or module; repeated blocks.
 NODE, ORIGIN, REPEAT = range(3)
-# Labels of nodes that only rearrange elements; a block is named after its other nodes.
-_REARRANGING = {
-    "T",
-    "View",
-    "Transpose",
-    "Expand",
-    "UnsafeView",
-    "Permute",
-    "Unsqueeze",
-    "Squeeze",
-    "Slice",
-}
 _REACH = 64  # edges that reach further back count as equal when blocks are compared
 
 
@@ -217,7 +205,7 @@ def _group(part: Part, times: int, blocks: list[list[int]], mode: str) -> Item:
     members = tuple(index for block in blocks for index in block)
     first = part.nodes[members[0]]
     first_block = members[: len(members) // times]
-    operators = _operators([part.nodes[index].label for index in first_block])
+    operators = _operators([part.nodes[index] for index in first_block])
     if times > 1:
         return Item((first.id, REPEAT), members, times, operators)
     label = f"line {first.line}: {operators}"
@@ -227,10 +215,10 @@ def _group(part: Part, times: int, blocks: list[list[int]], mode: str) -> Item:
     return Item((first.id, ORIGIN), members, 1, label)
 
 
-def _operators(labels: Iterable[str]) -> str:
-    """Return the characteristic operators of a block, newest last."""
-    names = list(dict.fromkeys(labels))
-    characteristic = [name for name in names if name not in _REARRANGING] or names
+def _operators(nodes: Iterable[NodeFact]) -> str:
+    """Return the characteristic operators of a block, newest last: those that do more than rearrange elements."""
+    is_view = {node.label: node.is_view for node in nodes}
+    characteristic = [name for name, view in is_view.items() if not view] or list(is_view)
     return " ".join(characteristic[:4]) + (" …" if len(characteristic) > 4 else "")
 
 

@@ -10,12 +10,12 @@ from engine._generated.codes import (
     ACCUMULATE,
     ACCUMULATE_MODES,
     CREATE_GRAPH,
+    GRADIENT_HOOKS,
     HOOKS,
     KEEP_GRAPH,
 )
 from engine._generated.event_kinds import KINDS
 from engine.inspect.events import HOLDERS, coded
-from engine.inspect.history.autograd.tables import LAST_OF_PASS
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -70,7 +70,7 @@ def holder(history: History, m: int, fields: Fields) -> dict[str, object]:
 
 def owner(history: History, m: int, fields: Fields) -> object:
     """Return the owner of a hook; for a tensor's hook its grad_fn, or the leaf."""
-    if fields["kind"] > LAST_OF_PASS:
+    if fields["kind"] not in GRADIENT_HOOKS:
         return f"node {history.autograd.describe_node(fields['owner'], m)}"
     table = history.autograd.tables.hooks
     node = int(table.node[table.started_by(m) - 1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine._generated.codes import GRADIENT_HOOKS
 from engine.inspect.events import FOREVER
 from engine.inspect.history.fold import Tables
 from engine.inspect.history.table import (
@@ -16,9 +17,6 @@ from engine.inspect.history.table import (
     pair,
     rows_before,
 )
-
-LAST_OF_PASS = 4
-"""Kinds of hooks up to this one are called by a backward pass."""
 
 
 class AutogradTables:
@@ -119,7 +117,7 @@ class AutogradTables:
         since, rows = self.of("HOOK")
         moments, pops = self.of("READY_POP")
         row = rows_before(pops.thread, moments, rows.thread, since)
-        inside = (row >= 0) & (rows["kind"] <= LAST_OF_PASS)
+        inside = (row >= 0) & np.isin(rows["kind"], GRADIENT_HOOKS)
         run, node = (
             np.where(inside, np.append(pops[field], 0)[row], 0) for field in ("run", "node")
         )

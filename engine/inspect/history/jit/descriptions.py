@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine._generated.codes import JIT_HOLDERS
 from engine.inspect.events import HOLDERS, coded
-from engine.inspect.history.jit.holders import HOLDS, holder_words
+from engine.inspect.history.jit.holders import holder_words
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
@@ -46,7 +47,7 @@ def event_words(history: History, kind: str, fields: dict[str, int]) -> dict[str
 def holder(history: History, m: int, fields: dict[str, int]) -> dict[str, str]:
     """Return the holder of a tensor, if it belongs to the JIT."""
     kind = coded(HOLDERS, fields["holder_kind"])
-    if kind not in HOLDS:
+    if kind not in JIT_HOLDERS:
         return {}
     first, _, remaining = holder_words(
         history, kind, fields["holder"], fields["position"], m

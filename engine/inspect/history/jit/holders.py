@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from engine.inspect.events import FOREVER, HOLDERS
+from engine.inspect.events import FOREVER
 
 if TYPE_CHECKING:
     from engine.inspect.history import History
 
-HOLDS = HOLDERS[HOLDERS.index("REGISTER") : HOLDERS.index("TRACE") + 1]
-"""The kinds of holders that are parts of the JIT."""
 _REGISTER_BITS = 16
 _NAMED = re.compile(r"\((%[^)]+)\)$")
 

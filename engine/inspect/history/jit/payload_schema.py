@@ -11,18 +11,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from engine._generated.codes import EDITS
+
 _PLACE = re.compile(r"\d+:\d+:\d+:\d+", re.ASCII)
 Json = dict[str, Any]
 Form = Callable[[Any], bool]
-
-EDITS = frozenset(
-    (
-        *("create", "insert", "unlink", "destroy", "add_block", "drop_block", "set_kind", "span"),
-        *("set_input", "insert_input", "drop_input", "add_output", "drop_output"),
-        *("set_type", "set_name", "set_attribute", "drop_attribute", "replaced", "origin"),
-    )
-)
-"""The kinds of edits of Note [Edits] in csrc/jit/ir/graph.h."""
 
 
 def read(text: str, form: Form) -> Json:

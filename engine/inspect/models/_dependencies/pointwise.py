@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import import_module
 
-from engine.inspect.models._declaration import has_tag
+from engine.inspect.declarations import has_tag
 from engine.inspect.models._dependencies.core import (
     CellFormula,
     CellInput,

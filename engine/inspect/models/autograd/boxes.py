@@ -48,6 +48,9 @@ class NodeFact:
     line: int  # the line of the user's program on which that call ran; 0: not known
     frame: int  # the Python frame it ran in
     function: str  # and that frame's function
+    is_view: (
+        bool  # that operator may only rearrange elements: its result may be a view of an argument
+    )
     module: str  # "net.fc1" if its parameters are attributes of that; "" if unknown
     leaf: bool  # AccumulateGrad: the gradient ends here, in .grad of `variable`
     variable: int  # the leaf's tensor; 0 for other nodes, or if it was not recorded

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.inspect.declarations import may_be_view
 from engine.inspect.events import full_op
 from engine.inspect.history.paths import parameter_path
 from engine.inspect.history.table import Ints
@@ -70,7 +71,8 @@ class PartMaker:
         edges = self._edges_of(ids)
         frames, files, lines = (column[rows].tolist() for column in self.autograd.source_lines)
         leaves = self.autograd.leaf[rows].tolist()
-        ops, functions = self._ops(table.call[rows]), self._functions(frames)
+        schemas, functions = self._schemas(table.call[rows]), self._functions(frames)
+        operators = {schema: (full_op(schema), may_be_view(schema)) for schema in set(schemas)}
         names = {number: string(number) for number in np.unique(table.name[rows]).tolist()}
         variables = {
             node: self.autograd.variable(node)
@@ -84,7 +86,7 @@ class PartMaker:
             table.sequence[rows].tolist(),
             table.since[rows].tolist(),
             table.until[rows].tolist(),
-            ops,
+            schemas,
             files,
             lines,
             frames,
@@ -98,7 +100,8 @@ class PartMaker:
         modules = {node: module for node, (_, module) in leaf_names.items()}
         short_names = {number: short_name(text) for number, text in names.items()}
         inside, results = self._inside(rows, names), []
-        for node, name, call, sequence, since, until, op, file, line, frame, leaf in columns:
+        for node, name, call, sequence, since, until, schema, file, line, frame, leaf in columns:
+            op, is_view = operators[schema]
             out, variable = edges.get(node, ()), variables.get(node, 0)
             if leaf:
                 label, module = leaf_names[node]
@@ -117,6 +120,7 @@ class PartMaker:
                     line,
                     frame,
                     functions[frame],
+                    is_view,
                     module,
                     leaf,
                     variable,
@@ -162,8 +166,8 @@ class PartMaker:
         bounds = zip(ids.tolist(), first.tolist(), last.tolist(), strict=True)
         return {label_a: tuple(results[a:b]) for label_a, a, b in bounds}
 
-    def _ops(self, calls: Ints) -> list[str]:
-        """Return the full name of the operator of each call."""
+    def _schemas(self, calls: Ints) -> list[str]:
+        """Return the schema of the operator of each call."""
         table = self.history.tables.calls
         if not len(table):
             return [""] * len(calls)
@@ -171,8 +175,8 @@ class PartMaker:
         index = np.minimum(np.searchsorted(table.id[order], calls), len(order) - 1)
         row = order[index]
         number = np.where(table.id[row] == calls, table.op[row], 0)
-        names = {each: full_op(self.history.string(each)) for each in np.unique(number).tolist()}
-        return [names[each] for each in number.tolist()]
+        schemas = {each: self.history.string(each) for each in np.unique(number).tolist()}
+        return [schemas[each] for each in number.tolist()]
 
     def _functions(self, frames: list[int]) -> dict[int, str]:
         table, matches = self.history.tables.frames, {0: ""}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.inspect.models._declaration import gradient_of
+from engine.inspect.declarations import gradient_of
 from engine.inspect.models.autograd.boxes import FormulaRow
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from engine._generated.codes import GRADIENT_HOOKS
 from engine.inspect.history.autograd.backward_pass import STATES
 from engine.inspect.history.autograd.descriptions import accumulation_mode, hook_name
-from engine.inspect.history.autograd.tables import LAST_OF_PASS
 from engine.inspect.models._contents import Contents
 from engine.inspect.models._numbers import dtype_of, short
 from engine.inspect.models.autograd.boxes import (
@@ -230,7 +232,7 @@ class NodeMaker:
         rows = table.until_now("node", fact.id, self.moment)
         rows = rows[table.run[rows] == current]
         packed = table.until_now("owner", fact.id, self.moment)
-        packed = packed[table.kind[packed] > LAST_OF_PASS]
+        packed = packed[~np.isin(table.kind[packed], GRADIENT_HOOKS)]
         return tuple(
             HookRow(
                 moment=int(table.since[row]),

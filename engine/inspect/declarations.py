@@ -7,6 +7,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from engine.inspect.events import full_op
+
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCode:
@@ -34,14 +36,20 @@ UNKNOWN = Origin()
 
 
 def has_tag(name: str, tag: str) -> bool:
-    """Return whether the declaration of the operator of this full name has a tag."""
-    declared = _module()
-    return declared is not None and tag in declared.TAGS.get(name, ())
+    """Return whether the declaration of the operator with this full name has a tag."""
+    tags = _module("tags")
+    return tags is not None and tag in tags.TAGS.get(name, ())
+
+
+def may_be_view(schema: str) -> bool:
+    """Return whether a result of the operator with this schema is, or may be, a view of an argument."""
+    is_view = "(a)" in schema.partition(" -> ")[2]
+    return is_view or has_tag(full_op(schema), "maybe_aliasing_or_mutating")
 
 
 def gradient_of(name: str) -> tuple[tuple[str, str], ...]:
     """(arguments, formula) of each gradient formula that the entry of an operator declares."""
-    declared = _module()
+    declared = _module("declarations")
     return () if declared is None else declared.GRADIENTS.get(name, ())
 
 
@@ -51,25 +59,10 @@ def origin(name: str) -> Origin:
     entries, operators = _declarations()
     if name not in operators:
         return UNKNOWN
-    family, line, stub = operators[name][:3]
+    family, line, parts = operators[name]
     entry = entries.get((family, line), "")
-    parts: dict[str, list[str]] = {"dispatcher entry": [], "kernel": [], "C function": []}
-    current = "dispatcher entry"
-    for text in stub.splitlines():
-        if text.startswith("extern"):
-            current = "C function"
-        elif text.startswith("Op<"):
-            current = "dispatcher entry"
-        elif not text.startswith((" ", "}")):
-            current = "kernel"
-        parts[current].append(text)
-    results = [GeneratedCode(subject, tuple(lines)) for subject, lines in parts.items() if lines]
-    if len(operators[name]) > 3:
-        python, public = operators[name][3:5]
-        results.append(GeneratedCode("Python function", tuple(python.splitlines())))
-        if public:
-            results.append(GeneratedCode("public names", (", ".join(public),)))
-    return Origin(f"csrc/ops/{family}.yaml", line, _own_lines(entry), tuple(results))
+    generated = (GeneratedCode(part, tuple(text.splitlines())) for part, text in parts.items())
+    return Origin(f"csrc/ops/{family}.yaml", line, _own_lines(entry), tuple(generated))
 
 
 def origin_of_library(location: str, library: str) -> Origin:
@@ -88,12 +81,12 @@ def _own_lines(entry: str) -> tuple[str, ...]:
 
 def _declarations() -> tuple[dict[Any, str], dict[str, Any]]:
     """ENTRIES and OPERATORS; empty where the engine was built without them."""
-    declared = _module()
+    declared = _module("declarations")
     return ({}, {}) if declared is None else (declared.ENTRIES, declared.OPERATORS)
 
 
-def _module() -> Any:
+def _module(name: str) -> Any:
     try:
-        return import_module("engine._generated.declarations")
+        return import_module(f"engine._generated.{name}")
     except ImportError:
         return None
