@@ -173,56 +173,43 @@ bool folds(const Tensor& self, DType to) {
          category(self.dtype()) <= category(to);
 }
 
-// The name in reduce.cl of an operator's fold.
-const char* kind_of(std::string_view op) {
-  static constexpr std::pair<std::string_view, const char*> kKinds[] = {
-      {"sum", "FOLD_SUM"},         {"mean", "FOLD_MEAN"}, {"prod", "FOLD_PROD"},
-      {"nansum", "FOLD_NANSUM"},   {"amax", "FOLD_MAX"},  {"amin", "FOLD_MIN"},
-      {"nanmean", "FOLD_NANMEAN"}, {"all", "FOLD_ALL"},   {"any", "FOLD_ANY"}};
-  for (const auto& [name, kind] : kKinds) {
-    if (name == op) return kind;
-  }
-  fail(ErrorKind::kInternal, "opencl: ", std::string(op), " is not a fold");
-}
-
 // ---- sums and products: computed in the category of the result
 
 template <class Op>
-void fold_numbers(const char* name, const Op& op, const Tensor& self,
-                  const std::optional<Dims>& dim, bool keepdim, DType dtype, const Tensor& result) {
-  const char* const kind = kind_of(name);
-  const bool product = std::string_view(kind) == "FOLD_PROD";
-  const bool compares = std::string_view(kind).starts_with("FOLD_NAN");
-  if (!folds(self, result.dtype()) || (is_complex(result.dtype()) && (product || compares)))
+void fold_numbers(const char* name, const char* kind, bool complex, const Op& op,
+                  const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype,
+                  const Tensor& result) {
+  if (!folds(self, result.dtype()) || (is_complex(result.dtype()) && !complex))
     return on_cpu(name, op, std::tuple(result), self, dim, keepdim, dtype);
   run_fold({name, kind, result.dtype(), {}}, self, dim, result);
 }
 
-#define UH_FOLD(name)                                                                              \
+// `complex`: true if reduce.cl has the fold for complex numbers.
+#define UH_FOLD(name, kind, complex)                                                               \
   void name(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype,         \
             const Tensor& result) {                                                                \
-    fold_numbers(#name, ops::name##_op, self, dim, keepdim, dtype, result);                        \
+    fold_numbers(#name, kind, complex, ops::name##_op, self, dim, keepdim, dtype, result);         \
   }
-UH_FOLD(sum)
-UH_FOLD(mean)
-UH_FOLD(prod)
-UH_FOLD(nansum)
-UH_FOLD(nanmean)
+UH_FOLD(sum, "FOLD_SUM", true)
+UH_FOLD(mean, "FOLD_MEAN", true)
+UH_FOLD(prod, "FOLD_PROD", false)
+UH_FOLD(nansum, "FOLD_NANSUM", false)
+UH_FOLD(nanmean, "FOLD_NANMEAN", false)
 #undef UH_FOLD
 
 // ---- extremes, all and any: computed in the category of the elements
 
-#define UH_FOLD(name)                                                                              \
+#define UH_FOLD(name, kind)                                                                        \
   void name(const Tensor& self, const std::optional<Dims>& dim, bool keepdim,                      \
             const Tensor& result) {                                                                \
     if (!has_dtype(self.device(), self.dtype()))                                                   \
       return on_cpu(#name, ops::name##_op, std::tuple(result), self, dim, keepdim);                \
-    run_fold({#name, kind_of(#name), self.dtype(), {}}, self, dim, result);                        \
+    run_fold({#name, kind, self.dtype(), {}}, self, dim, result);                                  \
   }
-UH_FOLD(amax)
-UH_FOLD(amin)
-UH_FOLD(all)
-UH_FOLD(any)
+UH_FOLD(amax, "FOLD_MAX")
+UH_FOLD(amin, "FOLD_MIN")
+UH_FOLD(all, "FOLD_ALL")
+UH_FOLD(any, "FOLD_ANY")
 #undef UH_FOLD
 
 std::optional<Dims> as_list(std::optional<int64_t> dim) {
