@@ -1077,7 +1077,7 @@ class Value {
         return std::string(static_cast<const char*>(v.p), static_cast<size_t>(v.i));
       case UH_VALUE_TENSORS: return tensors(static_cast<uh_list*>(const_cast<void*>(v.p)));
       case UH_VALUE_FLOATS: return copied<double>(v);
-      case UH_VALUE_COMPLEX: return std::complex<double>(v.d, bits(v.i));
+      case UH_VALUE_COMPLEX: return std::complex<double>(v.d, detail::imaginary_of(v.i));
       case UH_VALUE_BOX: return Box::adopt(static_cast<uint64_t>(v.i));
       default: return {};
     }
@@ -1094,11 +1094,6 @@ class Value {
     for (int64_t i = 0; i < list->n; ++i)
       result.push_back(list->items[i] ? Tensor::adopt_wrapped(list->items[i]) : Tensor());
     uh_list_free(list);
-    return result;
-  }
-  static double bits(int64_t word) {
-    double result;
-    std::memcpy(&result, &word, sizeof result);
     return result;
   }
 

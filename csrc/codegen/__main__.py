@@ -76,6 +76,7 @@ def generate(args: argparse.Namespace) -> None:
         out / "pointwise" / "folds.cpp": folds.loops_cpp(ops),
         out / "opencl" / "sources.h": expression_opencl.sources_h(opencl),
         out / "opencl_sources.cpp": expression_opencl.sources_cpp(opencl),
+        out / "opencl_folds.cpp": folds.opencl_cpp(ops),
         out / "opencl_pointwise.cpp": expression_opencl.pointwise_cpp(ops),
         out / "saved_table.cpp": saved.table_cpp(ops),
         out / "overload_table.cpp": overloads.table_cpp(ops),

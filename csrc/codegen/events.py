@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import lists
 
-HEADER = '''"""Every kind of event. Made from csrc/events/event_list.inc; edit that file instead."""
+HEADER = '''"""Every kind of event. Generated from csrc/events/event_list.inc; edit that file instead."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """One kind of event: what its five fields mean ("_" is unused) and what it says happened."""
+    """One kind of event: the names of its five fields ("_" is unused) and a sentence with them."""
 
     name: str
     number: int

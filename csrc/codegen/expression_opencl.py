@@ -301,7 +301,8 @@ def has_kernel(op: Operator) -> bool:
     return any(program(op, category) for category in CATEGORIES)
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A C++ string that contains OpenCL C."""
     return f'R"CL({text})CL"'
 
 
@@ -325,7 +326,7 @@ def pointwise_cpp(ops: list[Operator]) -> str:
             if names:
                 arrays.append(f"constexpr const char* {array}[] = {{{', '.join(names)}, nullptr}};")
             flags = f"{str(printed.doubles).lower()}, {str(printed.zero_division).lower()}"
-            cells.append(f"{{{array if names else 'nullptr'}, {_literal(printed.apply)}, {flags}}}")
+            cells.append(f"{{{array if names else 'nullptr'}, {literal(printed.apply)}, {flags}}}")
         kinds = "".join(TYPES[PARAMETERS[p.type]][0] for p in params(op))
         widened = str(op.pointwise.widened).lower()
         entries.append(
@@ -336,7 +337,7 @@ def pointwise_cpp(ops: list[Operator]) -> str:
         '#include "backend/opencl/pointwise.h"',
         *(f'#include "generated/pointwise/{family}.h"' for family in families),
         "\nnamespace uh::opencl {\nnamespace {\n",
-        *(f"constexpr const char {name}[] = {_literal(text)};" for text, name in helpers.items()),
+        *(f"constexpr const char {name}[] = {literal(text)};" for text, name in helpers.items()),
         "",
         *arrays,
         "\n}  // namespace\n",
@@ -364,7 +365,7 @@ def sources_h(folder: Path) -> str:
 def sources_cpp(folder: Path) -> str:
     lines = [HEAD, '#include "generated/opencl/sources.h"\n', "namespace uh::opencl::sources {\n"]
     for name, text in _sources(folder).items():
-        lines.append(f"const std::string_view {name} = {_literal(text)};")
+        lines.append(f"const std::string_view {name} = {literal(text)};")
     lines.append("\n}  // namespace uh::opencl::sources\n")
     return "\n".join(lines)
 

@@ -1,4 +1,5 @@
-"""generated/folds.h, generated/fold_table.cpp and generated/pointwise/folds.cpp: reductions that one fold computes.
+"""Reductions that one fold computes: generated/folds.h, generated/fold_table.cpp, generated/opencl_folds.cpp and
+generated/pointwise/folds.cpp.
 
 The yaml key `fold`: `{by: sum}` folds the elements, `of` the values of an expression; `divided` makes a sum a mean.
 The eager kernel and the last step of fused groups (csrc/jit/fused/reduce.cpp) run the same fold.
@@ -7,6 +8,7 @@ The eager kernel and the last step of fused groups (csrc/jit/fused/reduce.cpp) r
 from __future__ import annotations
 
 import expression_cpp
+import expression_opencl
 from expression import Node, Operand, Scope, Type, parse
 from model import Operator
 from pointwise import LOOP_HEADERS, all_helpers
@@ -18,11 +20,14 @@ def _folded(ops: list[Operator]) -> list[Operator]:
     return sorted((op for op in ops if op.fold), key=lambda op: op.full_name.encode())
 
 
-def _expression(op: Operator, text: str, category: str) -> str:
+def _parsed(op: Operator, text: str, category: str) -> Node:
     origin = f"{op.family}.yaml:{op.line}: {op.full_name}, fold of {category}"
     names: dict[str, Node] = {"self": Operand(Type.ELEMENT, "self")}
-    node = parse(text, Scope(origin, names, all_helpers(), category), Type.ELEMENT)
-    return expression_cpp.cpp(node, category)
+    return parse(text, Scope(origin, names, all_helpers(), category), Type.ELEMENT)
+
+
+def _expression(op: Operator, text: str, category: str) -> str:
+    return expression_cpp.cpp(_parsed(op, text, category), category)
 
 
 def folds_h(ops: list[Operator]) -> str:
@@ -55,6 +60,32 @@ def table_cpp(ops: list[Operator]) -> str:
         f"  static constexpr FoldOperator table[] = {{{names}}};\n  return table;\n}}\n\n"
         "}  // namespace uh\n"
     )
+
+
+def opencl_cpp(ops: list[Operator]) -> str:
+    """folded_element() of csrc/backend/opencl/rows.h."""
+    lines = [
+        HEAD,
+        '#include "backend/opencl/rows.h"',
+        '#include "generated/folds.h"\n',
+        "namespace uh::opencl {\n",
+        "std::string_view folded_element(const FoldOperator& fold, bool doubles) {",
+    ]
+    for op in _folded(ops):
+        if not op.fold or not op.fold.of:
+            continue
+        functions = {}
+        for category in ("float", "double"):
+            printer = expression_opencl.Printer(category)
+            value = printer.element(_parsed(op, op.fold.of, "float"))
+            name = "folded_" + op.full_name.replace(".", "_")
+            function = f"T {name}(T self) {{\n  return {value};\n}}\n"
+            text = "".join([*printer.used.values(), function])
+            functions[category] = expression_opencl.literal(text)
+        lines.append(f"  if (fold.mapped == {op.cpp_name}_folds)")
+        lines.append(f"    return doubles ? {functions['double']} : {functions['float']};")
+    lines.append('  return "";\n}\n\n}  // namespace uh::opencl\n')
+    return "\n".join(lines)
 
 
 def loops_cpp(ops: list[Operator]) -> str:

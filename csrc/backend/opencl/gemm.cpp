@@ -81,13 +81,13 @@ Matrices summand(const Tensor& t, size_t ndim) {
 }
 
 void mm(const Tensor& self, const Tensor& mat2, const Tensor& result) {
-  if (!multiplies(result)) return on_cpu("mm", ops::mm_op, std::tuple(result), self, mat2);
+  if (!multiplies(result)) return on_cpu(ops::mm_op, std::tuple(result), self, mat2);
   run_product({"mm", 1, self.size(0), mat2.size(1), self.size(1), matrix(self), matrix(mat2), {}},
               result);
 }
 
 void bmm(const Tensor& self, const Tensor& mat2, const Tensor& result) {
-  if (!multiplies(result)) return on_cpu("bmm", ops::bmm_op, std::tuple(result), self, mat2);
+  if (!multiplies(result)) return on_cpu(ops::bmm_op, std::tuple(result), self, mat2);
   run_product({"bmm",
                self.size(0),
                self.size(1),
@@ -100,7 +100,7 @@ void bmm(const Tensor& self, const Tensor& mat2, const Tensor& result) {
 }
 
 void mv(const Tensor& self, const Tensor& vec, const Tensor& result) {
-  if (!multiplies(result)) return on_cpu("mv", ops::mv_op, std::tuple(result), self, vec);
+  if (!multiplies(result)) return on_cpu(ops::mv_op, std::tuple(result), self, vec);
   // The vector is the left factor, a row; the right one is the transposed matrix.
   run_product({"mv",
                1,
@@ -114,7 +114,7 @@ void mv(const Tensor& self, const Tensor& vec, const Tensor& result) {
 }
 
 void dot(const Tensor& self, const Tensor& tensor, const Tensor& result) {
-  if (!multiplies(result)) return on_cpu("dot", ops::dot_op, std::tuple(result), self, tensor);
+  if (!multiplies(result)) return on_cpu(ops::dot_op, std::tuple(result), self, tensor);
   run_product({"dot",
                1,
                1,
@@ -129,7 +129,7 @@ void dot(const Tensor& self, const Tensor& tensor, const Tensor& result) {
 void addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
            const Scalar& alpha, const Tensor& result) {
   if (!multiplies(result))
-    return on_cpu("addmm", ops::addmm_op, std::tuple(result), self, mat1, mat2, beta, alpha);
+    return on_cpu(ops::addmm_op, std::tuple(result), self, mat1, mat2, beta, alpha);
   run_product({"addmm", 1, mat1.size(0), mat2.size(1), mat1.size(1), matrix(mat1), matrix(mat2),
                summand(self, 2), alpha, beta},
               result);
@@ -138,8 +138,7 @@ void addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Sca
 void baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
              const Scalar& alpha, const Tensor& result) {
   if (!multiplies(result))
-    return on_cpu("baddbmm", ops::baddbmm_op, std::tuple(result), self, batch1, batch2, beta,
-                  alpha);
+    return on_cpu(ops::baddbmm_op, std::tuple(result), self, batch1, batch2, beta, alpha);
   run_product({"baddbmm", batch1.size(0), batch1.size(1), batch2.size(2), batch1.size(2),
                batch_of(batch1), batch_of(batch2), summand(self, 3), alpha, beta},
               result);
@@ -148,7 +147,7 @@ void baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, con
 void addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
            const Scalar& alpha, const Tensor& result) {
   if (!multiplies(result))
-    return on_cpu("addmv", ops::addmv_op, std::tuple(result), self, mat, vec, beta, alpha);
+    return on_cpu(ops::addmv_op, std::tuple(result), self, mat, vec, beta, alpha);
   const Dims strides = broadcast_strides(self.sizes(), self.strides(), 1);
   run_product({"addmv",
                1,
@@ -164,8 +163,7 @@ void addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scala
 }
 
 void linear(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& result) {
-  if (!multiplies(result))
-    return on_cpu("linear", ops::linear_op, std::tuple(result), input, weight, bias);
+  if (!multiplies(result)) return on_cpu(ops::linear_op, std::tuple(result), input, weight, bias);
   const Tensor x = contiguous(input);
   const int64_t depth = x.size(x.ndim() - 1);
   // A weight of one dimension is a single row.
@@ -203,7 +201,7 @@ Matrices expanded(const Tensor& t, const Dims& batch, int64_t count, int64_t row
 }
 
 void matmul(const Tensor& self, const Tensor& other, const Tensor& result) {
-  if (!multiplies(result)) return on_cpu("matmul", ops::matmul_op, std::tuple(result), self, other);
+  if (!multiplies(result)) return on_cpu(ops::matmul_op, std::tuple(result), self, other);
   const int64_t da = self.ndim(), db = other.ndim();
   if (da == 1 && db == 1) return dot(self, other, result);
   if (da == 2 && db == 1) return mv(self, other, result);

@@ -1,7 +1,6 @@
 // Execution of an operator's call on the CPU, for kernels that do not support every dtype.
 #pragma once
 
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -26,11 +25,10 @@ inline std::vector<Tensor> to_host(const std::vector<Tensor>& list) {
 }
 
 // Computes op(arguments...) on the CPU and copies what it returns, a tensor or a tuple of them,
-// into `results`; counts a fallback of "aten::<name>".
+// into `results`; counts a fallback.
 template <class Op, class... Results, class... Arguments>
-void on_cpu(const char* name, const Op& op, std::tuple<Results...> results,
-            const Arguments&... arguments) {
-  count_cpu_fallback(std::string("aten::") + name);
+void on_cpu(const Op& op, std::tuple<Results...> results, const Arguments&... arguments) {
+  count_cpu_fallback(op.qualified_name());
   const auto computed = op(to_host(arguments)...);
   const auto write = [](const Tensor& result, const Tensor& value) {
     if (result && value) ops::copy_(result, value, false);

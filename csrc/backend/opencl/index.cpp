@@ -238,10 +238,6 @@ void embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, 
 
 // ---- writing
 
-Tensor apart(const Tensor& self, const Tensor& read) {
-  return share_bytes(self, read) ? dense_copy(read) : read;
-}
-
 void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
              std::optional<Fused> op, std::string_view name) {
   if (index.numel() == 0) return;
@@ -418,27 +414,21 @@ void masked_fill_tensor_inplace(const Tensor& self, const Tensor& mask, const Te
   masked_fill_tensor(self, mask, value, self);
 }
 
-// True if kernels can combine elements of this dtype.
-bool is_combined(const Tensor& self) {
-  return !is_complex(self.dtype()) && self.dtype() != DType::kBool &&
-         has_dtype(self.device(), self.dtype());
-}
-constexpr auto kCombined = [](const Tensor& self, const auto&...) { return is_combined(self); };
 constexpr auto kIndexed = [](const Tensor& self, const std::vector<Tensor>& indices,
                              const auto&...) { return has_plain_indices(self, indices); };
 constexpr auto kPut = [](const Tensor& self, const std::vector<Tensor>& indices, const Tensor&,
                          bool accumulate) {
-  return has_plain_indices(self, indices) && (!accumulate || is_combined(self));
+  return has_plain_indices(self, indices) && (!accumulate || is_real(self));
 };
 constexpr auto kReducedTwo = [](const Tensor& self, int64_t, const Tensor&, const Tensor&,
                                 const std::string& reduce, bool include_self) {
-  return is_combined(self) && include_self && reduce != "mean";
+  return is_real(self) && include_self && reduce != "mean";
 };
 constexpr auto kDenseRows = [](const Tensor& grad, const Tensor&, int64_t, int64_t, bool by_freq) {
   return is_computed(grad) && !by_freq;
 };
 constexpr auto kRealAlpha = [](const Tensor& self, int64_t, const Tensor&, const Tensor&,
-                               const Scalar&) { return is_combined(self); };
+                               const Scalar&) { return is_real(self); };
 
 }  // namespace
 
@@ -454,17 +444,17 @@ void register_index() {
       "opencl embedding_dense_backward");
   s::register_scatter_src<scatter_src>(kKey, "opencl scatter");
   s::register_scatter_value<scatter_value>(kKey, "opencl scatter");
-  register_partial<ops::scatter_add_op, kCombined, s::scatter_add<scatter_add>>(
+  register_partial<ops::scatter_add_op, kRealFirst, s::scatter_add<scatter_add>>(
       "opencl scatter_add");
-  register_partial<ops::scatter_add__op, kCombined, s::scatter_add_<scatter_add>>(
+  register_partial<ops::scatter_add__op, kRealFirst, s::scatter_add_<scatter_add>>(
       "opencl scatter_add_");
-  register_partial<ops::scatter_reduce_op, kCombined, s::scatter_reduce<scatter_reduce>>(
+  register_partial<ops::scatter_reduce_op, kRealFirst, s::scatter_reduce<scatter_reduce>>(
       "opencl scatter");
-  register_partial<ops::scatter_value_reduce_op, kCombined,
+  register_partial<ops::scatter_value_reduce_op, kRealFirst,
                    s::scatter_value_reduce<scatter_value_reduce>>("opencl scatter");
-  register_partial<ops::scatter__reduce_op, kCombined, s::scatter__reduce<scatter_reduce>>(
+  register_partial<ops::scatter__reduce_op, kRealFirst, s::scatter__reduce<scatter_reduce>>(
       "opencl scatter_");
-  register_partial<ops::scatter__value_reduce_op, kCombined,
+  register_partial<ops::scatter__value_reduce_op, kRealFirst,
                    s::scatter__value_reduce<scatter_value_reduce>>("opencl scatter_");
   register_partial<ops::scatter_reduce_two_op, kReducedTwo,
                    s::scatter_reduce_two<scatter_reduce_two>>("opencl scatter_reduce");

@@ -62,6 +62,11 @@ inline bool is_computed(const Tensor& t) {
   return is_floating(t.dtype()) && has_dtype(t.device(), t.dtype());
 }
 
+// True if the device computes with the tensor's elements, and they are real numbers.
+inline bool is_real(const Tensor& t) {
+  return !is_complex(t.dtype()) && t.dtype() != DType::kBool && has_dtype(t.device(), t.dtype());
+}
+
 // A kernel that does not support all arguments: if `fits(arguments...)` is false, the CPU computes
 // the operator.
 template <class Operation>
@@ -96,6 +101,10 @@ void register_partial(const char* name) {
 // fits: the first tensor is floating, and the device computes with its dtype.
 inline constexpr auto kFloatingFirst = [](const auto& first, const auto&...) {
   return is_computed(first);
+};
+// fits: the elements of the first tensor are real numbers.
+inline constexpr auto kRealFirst = [](const Tensor& first, const auto&...) {
+  return is_real(first);
 };
 
 }  // namespace uh::opencl

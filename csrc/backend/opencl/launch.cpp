@@ -71,10 +71,10 @@ bool has_dtype(Device device, DType dtype) {
   return !needs_double(dtype) || device_of(device).has_double;
 }
 
-const Kernel& Source::kernel(Device device, const Defines& defines, const char* name) const {
-  if (!name) name = function_;
+const Kernel& Source::kernel(Device device, const Defines& defines, std::string_view name) const {
+  if (name.empty()) name = function_;
   std::string key(1, static_cast<char>(device.index));
-  key += defines.lines() + name;
+  key.append(defines.lines()).append(name);
   const std::lock_guard guard(lock_);
   const Kernel*& slot = kernels_[key];
   if (!slot) {

@@ -49,7 +49,7 @@ class Source {
  public:
   Source(std::string_view text, const char* function) : text_(text), function_(function) {}
   // `name`: its name in errors and recordings; by default that of the function.
-  const Kernel& kernel(Device device, const Defines& defines, const char* name = nullptr) const;
+  const Kernel& kernel(Device device, const Defines& defines, std::string_view name = {}) const;
 
  private:
   const std::string_view text_;

@@ -180,8 +180,8 @@ int64_t row_length(const Dims& shape) { return numel_of(shape); }
 void layer_norm(const Tensor& input, const Dims& shape, const Tensor& weight, const Tensor& bias,
                 double eps, const Tensor& result, const Tensor& mean_out, const Tensor& rstd_out) {
   if (!normalizes(input))
-    return on_cpu("native_layer_norm", ops::native_layer_norm_op,
-                  std::tuple(result, mean_out, rstd_out), input, shape, weight, bias, eps);
+    return on_cpu(ops::native_layer_norm_op, std::tuple(result, mean_out, rstd_out), input, shape,
+                  weight, bias, eps);
   if (input.numel() == 0) return;
   const NormalizedSpace space = rows_of(row_length(shape), input.numel());
   const Tensor x = in_space(contiguous(input), space);
@@ -197,8 +197,8 @@ void layer_norm_backward(const Tensor& grad, const Tensor& input, const Dims& sh
                          const Tensor& bias, const Dims& mask, const Tensor& dx, const Tensor& dw,
                          const Tensor& db) {
   if (!normalizes(input))
-    return on_cpu("native_layer_norm_backward", ops::native_layer_norm_backward_op,
-                  std::tuple(dx, dw, db), grad, input, shape, mean, rstd, weight, bias, mask);
+    return on_cpu(ops::native_layer_norm_backward_op, std::tuple(dx, dw, db), grad, input, shape,
+                  mean, rstd, weight, bias, mask);
   const NormalizedSpace space = rows_of(row_length(shape), input.numel());
   if (input.numel() == 0) {
     for (const Tensor& sum : {dw, db})
@@ -213,8 +213,7 @@ void layer_norm_backward(const Tensor& grad, const Tensor& input, const Dims& sh
 void rms_norm(const Tensor& input, const Dims& shape, const Tensor& weight,
               std::optional<double> eps, const Tensor& result, const Tensor& rstd_out) {
   if (!normalizes(input))
-    return on_cpu("_fused_rms_norm", ops::_fused_rms_norm_op, std::tuple(result, rstd_out), input,
-                  shape, weight, eps);
+    return on_cpu(ops::_fused_rms_norm_op, std::tuple(result, rstd_out), input, shape, weight, eps);
   if (input.numel() == 0) return;
   const NormalizedSpace space = rows_of(row_length(shape), input.numel());
   const Tensor x = in_space(contiguous(input), space);
@@ -238,8 +237,8 @@ void rms_norm_backward(const Tensor& grad, const Tensor& input, const Dims& shap
                        const Tensor& rstd, const Tensor& weight, const Dims& mask, const Tensor& dx,
                        const Tensor& dw) {
   if (!normalizes(input))
-    return on_cpu("_fused_rms_norm_backward", ops::_fused_rms_norm_backward_op, std::tuple(dx, dw),
-                  grad, input, shape, rstd, weight, mask);
+    return on_cpu(ops::_fused_rms_norm_backward_op, std::tuple(dx, dw), grad, input, shape, rstd,
+                  weight, mask);
   const NormalizedSpace space = rows_of(row_length(shape), input.numel());
   if (input.numel() == 0) {
     if (dw) zero(KeySet(), dw);
@@ -254,9 +253,8 @@ void group_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, i
                 int64_t channels, int64_t area, int64_t groups, double eps, const Tensor& result,
                 const Tensor& mean_out, const Tensor& rstd_out) {
   if (!normalizes(input))
-    return on_cpu("native_group_norm", ops::native_group_norm_op,
-                  std::tuple(result, mean_out, rstd_out), input, weight, bias, samples, channels,
-                  area, groups, eps);
+    return on_cpu(ops::native_group_norm_op, std::tuple(result, mean_out, rstd_out), input, weight,
+                  bias, samples, channels, area, groups, eps);
   const NormalizedSpace space = groups_of_channels(samples, channels, area, groups);
   if (samples * groups == 0) return;
   if (input.numel() == 0) {  // groups of nothing
@@ -277,9 +275,8 @@ void group_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& 
                          int64_t channels, int64_t area, int64_t groups, const Dims& mask,
                          const Tensor& dx, const Tensor& dw, const Tensor& db) {
   if (!normalizes(input))
-    return on_cpu("native_group_norm_backward", ops::native_group_norm_backward_op,
-                  std::tuple(dx, dw, db), grad, input, mean, rstd, weight, samples, channels, area,
-                  groups, mask);
+    return on_cpu(ops::native_group_norm_backward_op, std::tuple(dx, dw, db), grad, input, mean,
+                  rstd, weight, samples, channels, area, groups, mask);
   if (input.numel() == 0) {
     for (const Tensor& sum : {dw, db})
       if (sum) zero(KeySet(), sum);
@@ -311,8 +308,8 @@ void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   if (input.ndim() < 2) return;  // of nothing
   if (!normalizes(input) || (input.numel() == 0 && training)) {
     const Tensor host_mean = to_host(running_mean), host_var = to_host(running_var);
-    on_cpu("native_batch_norm", ops::native_batch_norm_op, std::tuple(result, mean_out, rstd_out),
-           input, weight, bias, host_mean, host_var, training, momentum, eps);
+    on_cpu(ops::native_batch_norm_op, std::tuple(result, mean_out, rstd_out), input, weight, bias,
+           host_mean, host_var, training, momentum, eps);
     if (training && running_mean) ops::copy_(running_mean, host_mean, false);
     if (training && running_var) ops::copy_(running_var, host_var, false);
     return;
@@ -342,9 +339,8 @@ void batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& 
                          const Tensor& save_mean, const Tensor& save_invstd, bool train, double eps,
                          const Dims& mask, const Tensor& dx, const Tensor& dw, const Tensor& db) {
   if (!normalizes(input))
-    return on_cpu("native_batch_norm_backward", ops::native_batch_norm_backward_op,
-                  std::tuple(dx, dw, db), grad, input, weight, running_mean, running_var, save_mean,
-                  save_invstd, train, eps, mask);
+    return on_cpu(ops::native_batch_norm_backward_op, std::tuple(dx, dw, db), grad, input, weight,
+                  running_mean, running_var, save_mean, save_invstd, train, eps, mask);
   if (input.numel() == 0) {
     for (const Tensor& sum : {dw, db})
       if (sum) zero(KeySet(), sum);

@@ -125,7 +125,7 @@ void Programs::store_binary(cl_program program, const std::string& key, const st
   if (failure) std::filesystem::remove(unfinished, failure);
 }
 
-cl_program Programs::build(const std::string& source, const char* name) {
+cl_program Programs::build(const std::string& source, std::string_view name) {
   // -w: the driver would print warnings to the user's terminal.
   const std::string options =
       device_.divides_correctly ? "-w -cl-fp32-correctly-rounded-divide-sqrt" : "-w";
@@ -157,7 +157,8 @@ cl_program Programs::build(const std::string& source, const char* name) {
   return program;
 }
 
-const Kernel& Programs::kernel(const std::string& source, const char* function, const char* name) {
+const Kernel& Programs::kernel(const std::string& source, const char* function,
+                               std::string_view name) {
   const std::lock_guard guard(lock_);
   auto it = programs_.find(source);
   if (it == programs_.end()) {
@@ -167,7 +168,7 @@ const Kernel& Programs::kernel(const std::string& source, const char* function, 
     it->second.number = ++g_programs;
   }
   Program& program = it->second;
-  std::unique_ptr<Kernel>& slot = program.kernels[std::string(function) + " " + name];
+  std::unique_ptr<Kernel>& slot = program.kernels[message(function, " ", name)];
   if (slot) return *slot;
   cl_int status = kSuccess;
   const cl_kernel handle = api().CreateKernel(program.handle, function, &status);
@@ -176,7 +177,7 @@ const Kernel& Programs::kernel(const std::string& source, const char* function, 
   check_status(api().GetKernelWorkGroupInfo(handle, device_.id, kKernelWorkGroup, sizeof largest,
                                             &largest, nullptr),
                uh::name(device_.device), ": ", name, ": reading the size of its groups");
-  slot.reset(new Kernel{device_, handle, name, program.number, largest, it->first, 0});
+  slot.reset(new Kernel{device_, handle, std::string(name), program.number, largest, it->first, 0});
   return *slot;
 }
 

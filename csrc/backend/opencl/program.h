@@ -37,7 +37,7 @@ class Programs {
 
   // The kernel `function` of a program; `name` is for errors and for the recorder. Operators that
   // share a program have kernels of different names.
-  const Kernel& kernel(const std::string& source, const char* function, const char* name);
+  const Kernel& kernel(const std::string& source, const char* function, std::string_view name);
   // The number of programs that the driver compiled, and of those that were read from disk.
   int64_t compiled() const { return compiled_; }
   int64_t read() const { return read_; }
@@ -49,7 +49,7 @@ class Programs {
     std::unordered_map<std::string, std::unique_ptr<Kernel>> kernels;
   };
 
-  cl_program build(const std::string& source, const char* name);
+  cl_program build(const std::string& source, std::string_view name);
   cl_program from_binary(const std::string& key, const std::string& path);
   void store_binary(cl_program program, const std::string& key, const std::string& path);
 

@@ -52,7 +52,7 @@ FoldWalk walk_of(const Tensor& self, const std::optional<Dims>& dim, const Tenso
 }
 
 struct Fold {
-  const char* name;   // of the operator
+  std::string_view name;  // of the operator
   const char* kind;   // FOLD_SUM...: reduce.cl
   DType accumulator;  // a dtype of the category: float, int or complex
   Defines more;       // other definitions for reduce.cl
@@ -173,56 +173,42 @@ bool folds(const Tensor& self, DType to) {
          category(self.dtype()) <= category(to);
 }
 
-// The name in reduce.cl of an operator's fold.
-const char* kind_of(std::string_view op) {
-  static constexpr std::pair<std::string_view, const char*> kKinds[] = {
-      {"sum", "FOLD_SUM"},         {"mean", "FOLD_MEAN"}, {"prod", "FOLD_PROD"},
-      {"nansum", "FOLD_NANSUM"},   {"amax", "FOLD_MAX"},  {"amin", "FOLD_MIN"},
-      {"nanmean", "FOLD_NANMEAN"}, {"all", "FOLD_ALL"},   {"any", "FOLD_ANY"}};
-  for (const auto& [name, kind] : kKinds) {
-    if (name == op) return kind;
-  }
-  fail(ErrorKind::kInternal, "opencl: ", std::string(op), " is not a fold");
-}
-
 // ---- sums and products: computed in the category of the result
 
 template <class Op>
-void fold_numbers(const char* name, const Op& op, const Tensor& self,
+void fold_numbers(const char* kind, bool complex, const Op& op, const Tensor& self,
                   const std::optional<Dims>& dim, bool keepdim, DType dtype, const Tensor& result) {
-  const char* const kind = kind_of(name);
-  const bool product = std::string_view(kind) == "FOLD_PROD";
-  const bool compares = std::string_view(kind).starts_with("FOLD_NAN");
-  if (!folds(self, result.dtype()) || (is_complex(result.dtype()) && (product || compares)))
-    return on_cpu(name, op, std::tuple(result), self, dim, keepdim, dtype);
-  run_fold({name, kind, result.dtype(), {}}, self, dim, result);
+  if (!folds(self, result.dtype()) || (is_complex(result.dtype()) && !complex))
+    return on_cpu(op, std::tuple(result), self, dim, keepdim, dtype);
+  run_fold({op.schema().name(), kind, result.dtype(), {}}, self, dim, result);
 }
 
-#define UH_FOLD(name)                                                                              \
+// `complex`: true if reduce.cl has the fold for complex numbers.
+#define UH_FOLD(name, kind, complex)                                                               \
   void name(const Tensor& self, const std::optional<Dims>& dim, bool keepdim, DType dtype,         \
             const Tensor& result) {                                                                \
-    fold_numbers(#name, ops::name##_op, self, dim, keepdim, dtype, result);                        \
+    fold_numbers(kind, complex, ops::name##_op, self, dim, keepdim, dtype, result);                \
   }
-UH_FOLD(sum)
-UH_FOLD(mean)
-UH_FOLD(prod)
-UH_FOLD(nansum)
-UH_FOLD(nanmean)
+UH_FOLD(sum, "FOLD_SUM", true)
+UH_FOLD(mean, "FOLD_MEAN", true)
+UH_FOLD(prod, "FOLD_PROD", false)
+UH_FOLD(nansum, "FOLD_NANSUM", false)
+UH_FOLD(nanmean, "FOLD_NANMEAN", false)
 #undef UH_FOLD
 
 // ---- extremes, all and any: computed in the category of the elements
 
-#define UH_FOLD(name)                                                                              \
+#define UH_FOLD(name, kind)                                                                        \
   void name(const Tensor& self, const std::optional<Dims>& dim, bool keepdim,                      \
             const Tensor& result) {                                                                \
     if (!has_dtype(self.device(), self.dtype()))                                                   \
-      return on_cpu(#name, ops::name##_op, std::tuple(result), self, dim, keepdim);                \
-    run_fold({#name, kind_of(#name), self.dtype(), {}}, self, dim, result);                        \
+      return on_cpu(ops::name##_op, std::tuple(result), self, dim, keepdim);                       \
+    run_fold({#name, kind, self.dtype(), {}}, self, dim, result);                                  \
   }
-UH_FOLD(amax)
-UH_FOLD(amin)
-UH_FOLD(all)
-UH_FOLD(any)
+UH_FOLD(amax, "FOLD_MAX")
+UH_FOLD(amin, "FOLD_MIN")
+UH_FOLD(all, "FOLD_ALL")
+UH_FOLD(any, "FOLD_ANY")
 #undef UH_FOLD
 
 std::optional<Dims> as_list(std::optional<int64_t> dim) {
@@ -232,7 +218,7 @@ std::optional<Dims> as_list(std::optional<int64_t> dim) {
 #define UH_FOLD(name, kind)                                                                        \
   void name(const Tensor& self, std::optional<int64_t> dim, bool keepdim, const Tensor& result) {  \
     if (!has_dtype(self.device(), self.dtype()))                                                   \
-      return on_cpu(#name, ops::name##_op, std::tuple(result), self, dim, keepdim);                \
+      return on_cpu(ops::name##_op, std::tuple(result), self, dim, keepdim);                       \
     run_fold({#name, kind, self.dtype(), Defines().number("INDEX_ALONE", 1)}, self, as_list(dim),  \
              result);                                                                              \
   }
@@ -243,13 +229,13 @@ UH_FOLD(argmin, "FOLD_ARGMIN")
 #define UH_FOLD(name, kind, index_kind)                                                            \
   void name(const Tensor& self, const Tensor& result) {                                            \
     if (!has_dtype(self.device(), self.dtype()))                                                   \
-      return on_cpu(#name, ops::name##_op, std::tuple(result), self);                              \
+      return on_cpu(ops::name##_op, std::tuple(result), self);                                     \
     run_fold({#name, kind, self.dtype(), {}}, self, std::nullopt, result);                         \
   }                                                                                                \
   void name##_dim(const Tensor& self, int64_t dim, bool keepdim, const Tensor& values,             \
                   const Tensor& indices) {                                                         \
     if (!has_dtype(self.device(), self.dtype()))                                                   \
-      return on_cpu(#name, ops::name##_dim_op, std::tuple(values, indices), self, dim, keepdim);   \
+      return on_cpu(ops::name##_dim_op, std::tuple(values, indices), self, dim, keepdim);          \
     run_fold({#name, index_kind, self.dtype(), {}}, self, Dims{dim}, values, indices);             \
   }
 UH_FOLD(max, "FOLD_MAX", "FOLD_ARGMAX")
@@ -259,40 +245,38 @@ UH_FOLD(min, "FOLD_MIN", "FOLD_ARGMIN")
 void aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim, const Tensor& smallest,
              const Tensor& greatest) {
   if (!has_dtype(self.device(), self.dtype()))
-    return on_cpu("aminmax", ops::aminmax_op, std::tuple(smallest, greatest), self, dim, keepdim);
+    return on_cpu(ops::aminmax_op, std::tuple(smallest, greatest), self, dim, keepdim);
   run_fold({"aminmax", "FOLD_EXTREMES", self.dtype(), {}}, self, as_list(dim), smallest, greatest);
 }
 
 void count_nonzero(const Tensor& self, std::optional<int64_t> dim, const Tensor& result) {
   if (!has_dtype(self.device(), self.dtype()))
-    return on_cpu("count_nonzero", ops::count_nonzero_op, std::tuple(result), self, dim);
+    return on_cpu(ops::count_nonzero_op, std::tuple(result), self, dim);
   run_fold({"count_nonzero", "FOLD_COUNT", self.dtype(), {}}, self, as_list(dim), result);
 }
 
 void count_nonzero_dims(const Tensor& self, const Dims& dim, const Tensor& result) {
   if (!has_dtype(self.device(), self.dtype()))
-    return on_cpu("count_nonzero", ops::count_nonzero_dim_IntList_op, std::tuple(result), self,
-                  dim);
+    return on_cpu(ops::count_nonzero_dim_IntList_op, std::tuple(result), self, dim);
   run_fold({"count_nonzero", "FOLD_COUNT", self.dtype(), {}}, self, dim, result);
 }
 
 void logsumexp(const Tensor& self, const Dims& dim, bool keepdim, const Tensor& result) {
   if (!folds(self, result.dtype()) || is_complex(self.dtype()))
-    return on_cpu("logsumexp", ops::logsumexp_op, std::tuple(result), self, dim, keepdim);
+    return on_cpu(ops::logsumexp_op, std::tuple(result), self, dim, keepdim);
   run_fold({"logsumexp", "FOLD_LOGSUMEXP", result.dtype(), {}}, self, dim, result);
 }
 
 // ---- moments
 
 template <class Op, class Results>
-void moments(const char* name, const Op& op, bool root, const Tensor& self,
-             const std::optional<Dims>& dim, const std::optional<Scalar>& correction, bool keepdim,
-             const Results& results) {
+void moments(const Op& op, bool root, const Tensor& self, const std::optional<Dims>& dim,
+             const std::optional<Scalar>& correction, bool keepdim, const Results& results) {
   if (!has_dtype(self.device(), self.dtype()) || is_complex(self.dtype()))
-    return on_cpu(name, op, results, self, dim, correction, keepdim);
+    return on_cpu(op, results, self, dim, correction, keepdim);
   Defines more;
   if (root) more.number("ROOT", 1);
-  const Fold fold{name, "FOLD_MOMENTS", self.dtype(), more,
+  const Fold fold{op.schema().name(), "FOLD_MOMENTS", self.dtype(), more,
                   correction ? correction->to_double() : 1};
   if constexpr (std::tuple_size_v<Results> == 1) {
     run_fold(fold, self, dim, std::get<0>(results), Tensor());
@@ -303,24 +287,24 @@ void moments(const char* name, const Op& op, bool root, const Tensor& self,
 
 void var(const Tensor& self, const std::optional<Dims>& dim,
          const std::optional<Scalar>& correction, bool keepdim, const Tensor& result) {
-  moments("var", ops::var_correction_op, false, self, dim, correction, keepdim, std::tuple(result));
+  moments(ops::var_correction_op, false, self, dim, correction, keepdim, std::tuple(result));
 }
 void standard_deviation(const Tensor& self, const std::optional<Dims>& dim,
                         const std::optional<Scalar>& correction, bool keepdim,
                         const Tensor& result) {
-  moments("std", ops::standard_deviation_correction_op, true, self, dim, correction, keepdim,
+  moments(ops::standard_deviation_correction_op, true, self, dim, correction, keepdim,
           std::tuple(result));
 }
 void var_mean(const Tensor& self, const std::optional<Dims>& dim,
               const std::optional<Scalar>& correction, bool keepdim, const Tensor& variance,
               const Tensor& average) {
-  moments("var_mean", ops::var_mean_correction_op, false, self, dim, correction, keepdim,
+  moments(ops::var_mean_correction_op, false, self, dim, correction, keepdim,
           std::tuple(variance, average));
 }
 void std_mean(const Tensor& self, const std::optional<Dims>& dim,
               const std::optional<Scalar>& correction, bool keepdim, const Tensor& deviation,
               const Tensor& average) {
-  moments("std_mean", ops::std_mean_correction_op, true, self, dim, correction, keepdim,
+  moments(ops::std_mean_correction_op, true, self, dim, correction, keepdim,
           std::tuple(deviation, average));
 }
 
@@ -329,8 +313,7 @@ void std_mean(const Tensor& self, const std::optional<Dims>& dim,
 void vector_norm(const Tensor& self, const Scalar& ord, const std::optional<Dims>& dim,
                  bool keepdim, DType dtype, const Tensor& result) {
   if (!folds(self, result.dtype()) || is_complex(self.dtype()) || !is_floating(result.dtype()))
-    return on_cpu("linalg_vector_norm", ops::linalg_vector_norm_op, std::tuple(result), self, ord,
-                  dim, keepdim, dtype);
+    return on_cpu(ops::linalg_vector_norm_op, std::tuple(result), self, ord, dim, keepdim, dtype);
   const double p = ord.to_double();
   const int norm = p == 0 ? 0 : p == 1 ? 1 : p == 2 ? 2 : !std::isinf(p) ? 5 : p > 0 ? 3 : 4;
   run_fold({"linalg_vector_norm", "FOLD_NORM", result.dtype(), Defines().number("NORM", norm), p},

@@ -1,6 +1,7 @@
 #include "backend/opencl/rows.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "ops/geometry.h"
 
@@ -9,26 +10,21 @@ namespace {
 
 constexpr int64_t kFoldLanes = 64;  // folds that run side by side on a CPU
 
-// A fold as OpenCL C: `s` is its state, `x` an element, `other` another state.
+// A fold as OpenCL C: `s` is its state, `x` an element or another state.
 struct FoldText {
-  std::string_view op;
-  const char *init, *take, *merge, *result;
+  const char *init, *step, *result;
 };
 
-const FoldText& text_of(std::string_view op) {
-  // An extreme of elements with a NaN is NaN.
-  static constexpr FoldText kTexts[] = {
-      {"sum", "0", "s + x", "s + x", "s"},
-      {"mean", "0", "s + x", "s + x", "s / n"},
-      {"nansum", "0", "s + (x == x ? x : 0)", "s + x", "s"},
-      {"prod", "1", "s * x", "s * x", "s"},
-      {"amax", "-INFINITY", "(x > s || x != x ? x : s)", "(x > s || x != x ? x : s)", "s"},
-      {"amin", "INFINITY", "(x < s || x != x ? x : s)", "(x < s || x != x ? x : s)", "s"}};
-  const auto* const it = std::find_if(std::begin(kTexts), std::end(kTexts),
-                                      [&](const FoldText& text) { return text.op == op; });
-  check_kind(it != std::end(kTexts), ErrorKind::kInternal, "opencl: ", std::string(op),
-             " is not a fold of rows");
-  return *it;
+FoldText text_of(const FoldOperator& fold) {
+  const char* const result = fold.divided ? "s / n" : "s";
+  switch (fold.by) {
+    case FoldOp::kSum: return {"0", "s + x", result};
+    case FoldOp::kProd: return {"1", "s * x", result};
+    // An extreme of elements with a NaN is NaN.
+    case FoldOp::kMax: return {"-INFINITY", "(x > s || x != x ? x : s)", result};
+    case FoldOp::kMin: return {"INFINITY", "(x < s || x != x ? x : s)", result};
+    default: fail(ErrorKind::kInternal, "opencl: ", fold.name, " is not a fold of rows");
+  }
 }
 
 // The dimensions and strides of a call's tensors, results first: the dimensions that remain, then
@@ -82,8 +78,12 @@ std::string numbered(const char* name, size_t i) { return name + std::to_string(
 // Prints one program: `rows`, and `merge_rows` for the states of slices.
 class Printer {
  public:
-  Printer(const RowsCall& call, const RowWalk& walk, bool groups)
-      : call_(call), walk_(walk), groups_(groups), results_(call.results.size()) {}
+  Printer(const RowsCall& call, const RowWalk& walk, bool groups, bool doubles)
+      : call_(call),
+        walk_(walk),
+        groups_(groups),
+        doubles_(doubles),
+        results_(call.results.size()) {}
 
   std::string print() {
     line("");
@@ -91,6 +91,7 @@ class Printer {
          "]; long outer_strides[" + tensors() + "][" + outer() + "]; long inner_strides[" +
          tensors() + "][" + inner() + "]; } Space;");
     line("");
+    print_elements();
     print_rows();
     print_merge();
     return std::move(text_);
@@ -112,7 +113,7 @@ class Printer {
   void each_fold(F&& f) {
     size_t at = 0;
     for (size_t i = 0; i < results_; ++i) {
-      if (folds(i)) f(i, at++, text_of(call_.results[i].fold));
+      if (folds(i)) f(i, at++, text_of(*call_.results[i].fold));
     }
   }
   // A fold's text with the names of its state and of an element.
@@ -124,6 +125,12 @@ class Printer {
       result += c == 's' && alone ? s : c == 'x' && alone ? x : std::string(1, c);
     }
     return result;
+  }
+
+  static std::string element_function(const FoldOperator& op, const std::string& x) {
+    std::string name = op.name;
+    std::replace(name.begin(), name.end(), '.', '_');
+    return "folded_" + name + "(" + x + ")";
   }
 
   void print_parameters(const char* function) {
@@ -208,7 +215,9 @@ class Printer {
     }
     each_fold([&](size_t i, size_t, const FoldText& fold) {
       const std::string own = numbered("s", i) + state;
-      line(in + own + " = " + with(fold.take, own, "(ACC)" + numbered("x", i)) + ";");
+      const FoldOperator& op = *call_.results[i].fold;
+      const std::string x = "(ACC)" + numbered("x", i);
+      line(in + own + " = " + with(fold.step, own, op.mapped ? element_function(op, x) : x) + ";");
     });
   }
 
@@ -237,6 +246,17 @@ class Printer {
   size_t folds_count() const {
     return static_cast<size_t>(std::count_if(call_.results.begin(), call_.results.end(),
                                              [](const RowResult& r) { return r.fold; }));
+  }
+
+  // Prints each folded_<name> once.
+  void print_elements() {
+    std::unordered_set<const FoldOperator*> printed;
+    line("#define T ACC");
+    each_fold([&](size_t i, size_t, const FoldText&) {
+      const FoldOperator* op = call_.results[i].fold;
+      if (printed.insert(op).second) line(std::string(folded_element(*op, doubles_)));
+    });
+    line("#undef T");
   }
 
   void print_rows() {
@@ -275,7 +295,7 @@ class Printer {
     line("        for (int lane = 0; lane < " + lanes + "; ++lane) {");
     each_fold([&](size_t i, size_t, const FoldText& fold) {
       const std::string s = numbered("s", i);
-      line("          " + s + " = " + with(fold.merge, s, s + "_lanes[lane]") + ";");
+      line("          " + s + " = " + with(fold.step, s, s + "_lanes[lane]") + ";");
     });
     line("        }");
     line("      }");
@@ -308,7 +328,7 @@ class Printer {
     each_fold([&](size_t i, size_t at, const FoldText& fold) {
       const std::string s = numbered("s", i);
       const std::string own = "shared[" + std::to_string(at) + " * items + item";
-      line("      " + s + " = " + with(fold.merge, s, own + " + half_of]") + ";");
+      line("      " + s + " = " + with(fold.step, s, own + " + half_of]") + ";");
       line("      " + own + "] = " + s + ";");
     });
     line("    }");
@@ -328,7 +348,7 @@ class Printer {
     each_fold([&](size_t i, size_t at, const FoldText& fold) {
       const std::string s = numbered("s", i);
       line("    " + s + " = " +
-           with(fold.merge, s,
+           with(fold.step, s,
                 "states[(o * slices + i) * " + count + " + " + std::to_string(at) + "]") +
            ";");
     });
@@ -339,7 +359,7 @@ class Printer {
 
   const RowsCall& call_;
   const RowWalk& walk_;
-  const bool groups_;
+  const bool groups_, doubles_;
   const size_t results_;
   std::string text_;
 };
@@ -356,7 +376,7 @@ std::string key_of(const RowsCall& call, const RowWalk& walk, const OpenclDevice
   key += groups ? 'g' : 'i';
   for (const RowResult& result : call.results) {
     key += static_cast<char>(result.tensor.dtype());
-    key += result.fold ? result.fold : "-";
+    key.append(reinterpret_cast<const char*>(&result.fold), sizeof result.fold);
   }
   for (const Tensor& t : call.operands) key += static_cast<char>(t.dtype());
   key += static_cast<char>(walk.outer.size());
@@ -383,7 +403,8 @@ CompiledRows compiled(const RowsCall& call, const RowWalk& walk, OpenclDevice& d
   defines.text("ACC", device.has_double ? "double" : "float");
   if (device.has_double) defines.text("NEEDS_DOUBLE", "1");
   const std::string source = defines.lines() + operation.defines + std::string(sources::prelude) +
-                             "\n" + operation.functions + Printer(call, walk, groups).print();
+                             "\n" + operation.functions +
+                             Printer(call, walk, groups, device.has_double).print();
   Programs& programs = device.programs;
   const CompiledRows result{&programs.kernel(source, "rows", operation.name),
                             &programs.kernel(source, "merge_rows", operation.name)};

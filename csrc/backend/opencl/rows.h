@@ -8,15 +8,20 @@
 // Read next: elementwise.h, jit/fused/on_opencl.cpp, which calls it.
 #pragma once
 
+#include "backend/cpu/reduce/reducer.h"
 #include "backend/opencl/elementwise.h"
 
 namespace uh::opencl {
 
 struct RowResult {
   const Tensor& tensor;
-  DType dtype;         // of an element of `apply`
-  const char* fold{};  // "sum", "mean", "nansum", "prod", "amax", "amin" of floats; null: it is stored
+  DType dtype;                         // of an element of `apply`
+  const FoldOperator* fold = nullptr;  // of floats; null: it is stored
 };
+
+// The OpenCL C of `T folded_<name>(T self)`, the value that a fold takes for an element, if that
+// is not the element itself; else empty. `doubles`: T is double.
+std::string_view folded_element(const FoldOperator& fold, bool doubles);  // generated
 
 struct RowsCall {
   const void* operation;  // as in ElementwiseCall

@@ -41,50 +41,50 @@ void launch_lines(Arguments& arguments, const Kernel& kernel, const Lines& lines
 }
 
 template <class Op>
-void forward(const char* name, const Op& op, bool log, const Tensor& self, int64_t dim,
-             bool half_to_float, const Tensor& result) {
+void forward(const Op& op, bool log, const Tensor& self, int64_t dim, bool half_to_float,
+             const Tensor& result) {
   static const Source source(sources::softmax, "softmax_lines");
   if (!has_dtype(self.device(), self.dtype()) || is_complex(self.dtype()))
-    return on_cpu(name, op, std::tuple(result), self, dim, half_to_float);
+    return on_cpu(op, std::tuple(result), self, dim, half_to_float);
   if (result.numel() == 0) return;
   const Tensor x = contiguous(self);
   const Kernel& kernel = source.kernel(
-      self.device(), definitions(log, x.dtype(), result.dtype(), device_of(self.device())), name);
+      self.device(), definitions(log, x.dtype(), result.dtype(), device_of(self.device())),
+      op.schema().name());
   Arguments arguments(kernel);
   arguments.add(x).add(result);
   launch_lines(arguments, kernel, Lines(x, dim));
 }
 
 template <class Op>
-void backward(const char* name, const Op& op, bool log, const Tensor& grad, const Tensor& output,
-              int64_t dim, DType input_dtype, const Tensor& result) {
+void backward(const Op& op, bool log, const Tensor& grad, const Tensor& output, int64_t dim,
+              DType input_dtype, const Tensor& result) {
   static const Source source(sources::softmax, "softmax_backward_lines");
   if (!has_dtype(output.device(), output.dtype()) || is_complex(output.dtype()))
-    return on_cpu(name, op, std::tuple(result), grad, output, dim, input_dtype);
+    return on_cpu(op, std::tuple(result), grad, output, dim, input_dtype);
   if (result.numel() == 0) return;
   const Tensor g = contiguous(grad, output.dtype()), y = contiguous(output);
-  const Kernel& kernel = source.kernel(
-      y.device(), definitions(log, y.dtype(), result.dtype(), device_of(y.device())), name);
+  const Kernel& kernel =
+      source.kernel(y.device(), definitions(log, y.dtype(), result.dtype(), device_of(y.device())),
+                    op.schema().name());
   Arguments arguments(kernel);
   arguments.add(g).add(y).add(result);
   launch_lines(arguments, kernel, Lines(y, dim));
 }
 
 void softmax(const Tensor& self, int64_t dim, bool half_to_float, const Tensor& result) {
-  forward("_softmax", ops::_softmax_op, false, self, dim, half_to_float, result);
+  forward(ops::_softmax_op, false, self, dim, half_to_float, result);
 }
 void log_softmax(const Tensor& self, int64_t dim, bool half_to_float, const Tensor& result) {
-  forward("_log_softmax", ops::_log_softmax_op, true, self, dim, half_to_float, result);
+  forward(ops::_log_softmax_op, true, self, dim, half_to_float, result);
 }
 void softmax_backward(const Tensor& grad, const Tensor& output, int64_t dim, DType input_dtype,
                       const Tensor& result) {
-  backward("_softmax_backward_data", ops::_softmax_backward_data_op, false, grad, output, dim,
-           input_dtype, result);
+  backward(ops::_softmax_backward_data_op, false, grad, output, dim, input_dtype, result);
 }
 void log_softmax_backward(const Tensor& grad, const Tensor& output, int64_t dim, DType input_dtype,
                           const Tensor& result) {
-  backward("_log_softmax_backward_data", ops::_log_softmax_backward_data_op, true, grad, output,
-           dim, input_dtype, result);
+  backward(ops::_log_softmax_backward_data_op, true, grad, output, dim, input_dtype, result);
 }
 
 }  // namespace

@@ -60,22 +60,16 @@ void topk(const Tensor& self, int64_t, int64_t dim, bool largest, bool, const Te
   order(self, dim, largest, values, indices);
 }
 
-// The kernels sort neither booleans nor complex numbers.
-constexpr auto kOrdered = [](const Tensor& self, const auto&...) {
-  return !is_complex(self.dtype()) && self.dtype() != DType::kBool &&
-         has_dtype(self.device(), self.dtype());
-};
-
 }  // namespace
 
 void register_sort() {
   namespace s = structured;
-  register_partial<ops::sort_op, kOrdered, s::sort<sort_lines>>("opencl sort");
-  register_partial<ops::sort_stable_op, kOrdered, s::sort_stable<sort_stable>>("opencl sort");
-  register_partial<ops::argsort_op, kOrdered, s::argsort<argsort>>("opencl argsort");
-  register_partial<ops::argsort_stable_op, kOrdered, s::argsort_stable<argsort_stable>>(
+  register_partial<ops::sort_op, kRealFirst, s::sort<sort_lines>>("opencl sort");
+  register_partial<ops::sort_stable_op, kRealFirst, s::sort_stable<sort_stable>>("opencl sort");
+  register_partial<ops::argsort_op, kRealFirst, s::argsort<argsort>>("opencl argsort");
+  register_partial<ops::argsort_stable_op, kRealFirst, s::argsort_stable<argsort_stable>>(
       "opencl argsort");
-  register_partial<ops::topk_op, kOrdered, s::topk<topk>>("opencl topk");
+  register_partial<ops::topk_op, kRealFirst, s::topk<topk>>("opencl topk");
 }
 
 }  // namespace uh::opencl

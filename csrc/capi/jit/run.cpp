@@ -164,12 +164,8 @@ const char* uh_class_describe(uh_class self) {
     const ClassType& type = class_of(self);
     JsonWriter w;
     w.begin_object().member("name", type.name()).member("plain", type.is_plain());
-    w.key("attributes").begin_array();
-    for (const auto& a : type.attributes()) {
-      w.begin_object().member("name", a.name).member("type", a.type->text());
-      w.member("kind", a.is_parameter ? 1 : a.is_buffer ? 2 : 0).end_object();
-    }
-    w.end_array().key("methods").begin_array();
+    write_attributes(w, type);
+    w.key("methods").begin_array();
     for (const auto& [name, function] : reinterpret_cast<Methods*>(self)->all) w.value(name);
     w.end_array().end_object();
     return w.take();

@@ -146,7 +146,7 @@ void define_gradients() {
         options.create_graph = create;
         autograd::run_backward(std::vector<Tensor>{t}, std::vector<Tensor>{input}, {}, options);
       }>,
-      kEffect);
+      kEffect | tag_set(Tag::kAccumulatesGradients));
 }
 
 // ---- dtype and device conversions: return `self` if nothing changes and no copy is requested

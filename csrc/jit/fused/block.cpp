@@ -75,7 +75,7 @@ class Emitter {
 
   static bool same(double x, double y) { return std::memcmp(&x, &y, sizeof x) == 0; }
 
-  const Node& at(int id) const { return nodes_[static_cast<size_t>(id)]; }
+  const ExprNode& at(int id) const { return nodes_[static_cast<size_t>(id)]; }
   bool is_number(int id) const { return at(id).op == ExprOp::kConstant; }
   int reg(int id) const { return reg_[static_cast<size_t>(id)]; }
 
@@ -84,7 +84,7 @@ class Emitter {
   }
   int last_read(int id) const {
     for (size_t i = nodes_.size(); i-- > 0;) {
-      const Node& n = nodes_[i];
+      const ExprNode& n = nodes_[i];
       if (last_[i] >= 0 && (n.a == id || n.b == id || n.c == id)) return static_cast<int>(i);
     }
     return id;
@@ -142,7 +142,7 @@ class Emitter {
   }
   // Frees the registers of operands whose last use is node i, except that of `except`.
   void release(size_t i, int except = -1) {
-    const Node& n = nodes_[i];
+    const ExprNode& n = nodes_[i];
     const int ids[] = {n.a, n.b, n.c};
     for (int k = 0; k < 3; ++k) {
       const int id = ids[k];
@@ -167,7 +167,7 @@ class Emitter {
   // ---- nodes
 
   void node(size_t i) {
-    const Node& n = nodes_[i];
+    const ExprNode& n = nodes_[i];
     if (n.op == ExprOp::kConstant && !stores_[i].empty()) throw NoBlock();
     if (n.op == ExprOp::kConstant) return;
     if (n.op != ExprOp::kUniform) reg_[i] = n.condition() ? condition(n, i) : value(n, i);
@@ -179,7 +179,7 @@ class Emitter {
     if (last_[i] == static_cast<int>(i) && n.op != ExprOp::kUniform) free_.push_back(reg_[i]);
   }
 
-  int condition(const Node& n, size_t i) {
+  int condition(const ExprNode& n, size_t i) {
     const int to = as_.wide() ? take(free_masks_) : take_value();
     if (n.op == ExprOp::kCompare && is_number(n.a))
       as_.compare(to, reg(n.b), source(n.a), swapped(n.mode));
@@ -201,7 +201,7 @@ class Emitter {
     }
   }
 
-  int value(const Node& n, size_t i) {
+  int value(const ExprNode& n, size_t i) {
     switch (n.op) {
       case ExprOp::kMulAdd:
       case ExprOp::kNegMulAdd:
@@ -231,7 +231,7 @@ class Emitter {
   }
 
   // The operands are read before the result is written, so it may overwrite one of them.
-  int unary(const Node& n, size_t i) {
+  int unary(const ExprNode& n, size_t i) {
     if (n.a >= 0 && is_number(n.a)) throw NoBlock();
     release(i);
     const int to = take_value();
@@ -247,14 +247,14 @@ class Emitter {
       default: throw NoBlock();
     }
   }
-  int without_sign(const Node& n, size_t i) {
+  int without_sign(const ExprNode& n, size_t i) {
     const int to = take_value();
     put(to, -0.0);
     as_.bit_clear(to, to, source(n.a));
     release(i);
     return to;
   }
-  int with_sign(const Node& n, size_t i) {
+  int with_sign(const ExprNode& n, size_t i) {
     if (is_number(n.b)) throw NoBlock();
     const int to = take_value();
     put(to, -0.0);
@@ -271,7 +271,7 @@ class Emitter {
     release(i);
     return to;
   }
-  int two(const Node& n, size_t i, int a, int b) {
+  int two(const ExprNode& n, size_t i, int a, int b) {
     const int left = register_of(a);
     if (left < 0) throw NoBlock();
     const Source right = source(b);
@@ -280,7 +280,7 @@ class Emitter {
     n.op == ExprOp::kLimit ? as_.limit(to, left, right, n.mode) : arithmetic(n.op, to, left, right);
     return to;
   }
-  int choose(const Node& n, size_t i) {
+  int choose(const ExprNode& n, size_t i) {
     const int mask = reg(n.a), no = register_of(n.c);
     const Source yes = source(n.b);
     release(i);
@@ -309,7 +309,7 @@ class Emitter {
 
   // An FMA: overwrites the addend, or a factor if the addend is a
   // number.
-  int joined(const Node& n, size_t i) {
+  int joined(const ExprNode& n, size_t i) {
     const bool swapped = is_number(n.a);
     const int a = swapped ? n.b : n.a, b = swapped ? n.a : n.b;
     if (is_number(a)) throw NoBlock();
@@ -330,7 +330,7 @@ class Emitter {
     });
   }
 
-  const std::vector<Node>& nodes_;
+  const std::vector<ExprNode>& nodes_;
   VectorAssembler as_;
   bool doubles_;
   Block& block_;

@@ -28,7 +28,7 @@ constexpr Word kBinary[] = {{"+", ExprOp::kAdd},          {"-", ExprOp::kSub},
                             {"at_most", ExprOp::kAtMost}, {"copysign", ExprOp::kCopySign}};
 
 // The index of the node in `nodes`, added if new.
-int find_or_add(std::vector<Node>& nodes, const Node& node) {
+int find_or_add(std::vector<ExprNode>& nodes, const ExprNode& node) {
   const auto at = std::find(nodes.begin(), nodes.end(), node);
   if (at != nodes.end()) return static_cast<int>(at - nodes.begin());
   nodes.push_back(node);
@@ -51,11 +51,11 @@ class Reader {
     if (stack_.size() != 1) throw NoBlock();
   }
   int root() const { return stack_.back(); }
-  std::vector<Node> nodes;  // `item` of kItem: index of the step's operand
+  std::vector<ExprNode> nodes;  // `item` of kItem: index of the step's operand
 
  private:
-  int add(const Node& node) { return find_or_add(nodes, node); }
-  const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
+  int add(const ExprNode& node) { return find_or_add(nodes, node); }
+  const ExprNode& node(int id) const { return nodes[static_cast<size_t>(id)]; }
   bool constant(int id) const { return node(id).op == ExprOp::kConstant; }
   bool is_true(int id) const { return node(id).number != 0; }
   int number(double x) {
@@ -165,7 +165,7 @@ class Reader {
 // Uniform values are computed before the loop, and rounded. Blocks must do the same.
 class Joiner {
  public:
-  Joiner(std::vector<Node>& nodes, int root, const std::vector<bool>& invariant)
+  Joiner(std::vector<ExprNode>& nodes, int root, const std::vector<bool>& invariant)
       : nodes_(nodes), root_(root), invariant_(invariant), live_(nodes.size()) {
     live_[static_cast<size_t>(root)] = true;
     for (size_t i = nodes.size(); i-- > 0;) {
@@ -177,11 +177,11 @@ class Joiner {
 
   void join() {
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      const Node product = nodes_[i];
+      const ExprNode product = nodes_[i];
       if (!live_[i] || product.op != ExprOp::kMul || static_cast<int>(i) == root_) continue;
       const bool both = fixed(product.a) && fixed(product.b);
       if (!both && std::all_of(nodes_.begin(), nodes_.end(),
-                               [&](const Node& n) { return agrees(n, static_cast<int>(i)); }))
+                               [&](const ExprNode& n) { return agrees(n, static_cast<int>(i)); }))
         put_into_sums(static_cast<int>(i));
     }
   }
@@ -192,14 +192,14 @@ class Joiner {
            invariant_[static_cast<size_t>(id)];
   }
   // True if a node does not read `id`, or is a sum that reads it once.
-  bool agrees(const Node& n, int id) const {
+  bool agrees(const ExprNode& n, int id) const {
     if (!live_[static_cast<size_t>(&n - nodes_.data())]) return true;
     if (n.a != id && n.b != id && n.c != id) return true;
     return (n.op == ExprOp::kAdd || n.op == ExprOp::kSub) && n.a != n.b;
   }
   void put_into_sums(int id) {
-    const Node product = nodes_[static_cast<size_t>(id)];
-    for (Node& n : nodes_) {
+    const ExprNode product = nodes_[static_cast<size_t>(id)];
+    for (ExprNode& n : nodes_) {
       if (n.a != id && n.b != id) continue;
       if (n.op != ExprOp::kAdd && n.op != ExprOp::kSub) continue;
       const bool left = n.a == id;
@@ -210,7 +210,7 @@ class Joiner {
     }
   }
 
-  std::vector<Node>& nodes_;
+  std::vector<ExprNode>& nodes_;
   int root_;
   const std::vector<bool>& invariant_;
   std::vector<bool> live_;
@@ -218,7 +218,7 @@ class Joiner {
 
 }  // namespace
 
-bool Node::operator==(const Node& o) const {
+bool ExprNode::operator==(const ExprNode& o) const {
   return op == o.op && a == o.a && b == o.b && c == o.c && item == o.item && mode == o.mode &&
          std::bit_cast<int64_t>(number) == std::bit_cast<int64_t>(o.number);
 }
@@ -245,7 +245,7 @@ void Expression::add(const Step& step) {
   }
   Reader reader(step, numbers, doubles_);
   reader.read(doubles_ ? step.op->postfix_double : step.op->postfix);
-  const auto operand = [&](const Node& node) {
+  const auto operand = [&](const ExprNode& node) {
     return leaf(step.operands[static_cast<size_t>(node.item)]);
   };
   std::vector<bool> invariant(reader.nodes.size());
@@ -255,8 +255,8 @@ void Expression::add(const Step& step) {
   }
   Joiner(reader.nodes, reader.root(), invariant).join();
   std::vector<int> node_of;  // maps the reader's nodes to the expression's
-  for (const Node& node : reader.nodes) {
-    Node copy = node;
+  for (const ExprNode& node : reader.nodes) {
+    ExprNode copy = node;
     for (int* id : {&copy.a, &copy.b, &copy.c}) {
       if (*id >= 0) *id = node_of[static_cast<size_t>(*id)];
     }
@@ -268,12 +268,12 @@ void Expression::add(const Step& step) {
 // Changes nodes in place. A node without uses is not emitted.
 void Expression::finish(bool wide) {
   constexpr uint8_t kSignOfA = 2, kNoSign = 10, kNotAtMost = 22;  // encodings of the instructions
-  const auto at = [&](int id) -> const Node& { return nodes_[static_cast<size_t>(id)]; };
-  const auto asks = [&](const Node& n, uint8_t mode) {
+  const auto at = [&](int id) -> const ExprNode& { return nodes_[static_cast<size_t>(id)]; };
+  const auto asks = [&](const ExprNode& n, uint8_t mode) {
     return n.op == ExprOp::kCompare && n.mode == mode;
   };
-  const auto asks_nan = [&](const Node& n) { return asks(n, 4) && n.a == n.b; };
-  for (Node& n : nodes_) {
+  const auto asks_nan = [&](const ExprNode& n) { return asks(n, 4) && n.a == n.b; };
+  for (ExprNode& n : nodes_) {
     // a > b || isnan(a), the form of relu
     if (n.op == ExprOp::kOr && asks(at(n.a), 30) && asks_nan(at(n.b)) && at(n.a).a == at(n.b).a &&
         at(at(n.b).a).op != ExprOp::kConstant) {

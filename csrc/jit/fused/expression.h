@@ -40,14 +40,14 @@ enum class ExprOp : uint8_t {
   kKeepNan,  // b if that is a NaN, else a
 };
 
-struct Node {
+struct ExprNode {
   ExprOp op;
   int a = -1, b = -1, c = -1;
   int item = -1;
   double number = 0;
   uint8_t mode = 0;
 
-  bool operator==(const Node& other) const;
+  bool operator==(const ExprNode& other) const;
   bool condition() const {
     return op == ExprOp::kCompare || op == ExprOp::kAnd || op == ExprOp::kOr;
   }
@@ -66,14 +66,14 @@ class Expression {
   void finish(bool wide);
   // The node of a program item, or -1.
   int of_item(int id) const { return values_[static_cast<size_t>(id)]; }
-  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<ExprNode>& nodes() const { return nodes_; }
 
  private:
   int leaf(int item);
 
   const FusedKernel& program_;
   bool doubles_;
-  std::vector<Node> nodes_;
+  std::vector<ExprNode> nodes_;
   std::vector<int> values_;
 };
 

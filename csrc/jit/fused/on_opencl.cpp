@@ -244,8 +244,7 @@ void run_on_opencl(const FusedKernel& program, const Dims& sizes, std::span<cons
   std::vector<opencl::RowResult> results;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = program.outputs[i];
-    results.push_back({outputs[i], program.kind(output.item).dtype,
-                       output.fold ? output.reduction->name : nullptr});
+    results.push_back({outputs[i], program.kind(output.item).dtype, output.reduction});
   }
   const bool all = program.reduced_dims == Builder::kAllDims;
   opencl::run_rows({.operation = text,

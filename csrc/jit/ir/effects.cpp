@@ -94,7 +94,7 @@ bool is_pure(const Node& node) {
 }
 
 Role role_of(const Node& node) {
-  if (node.is("aten::backward")) return Role::kCall;  // writes gradients, which are not inputs
+  if (node.op() && node.op()->has_tag(Tag::kAccumulatesGradients)) return Role::kCall;
   if (as_builtin(node.op())) {
     const bool memory = !written_inputs(node).empty() ||
                         std::any_of(node.outputs().begin(), node.outputs().end(),
@@ -152,12 +152,12 @@ bool commutes(const Node& node) {
   const Type &a = *node.input(0)->type(), &b = *node.input(1)->type();
   if (is_number(a) && is_number(b)) return same_type(a, b);  // the order matters for add.int_float
   if (!a.is(TypeKind::kTensor) || !b.is(TypeKind::kTensor) || !same_layout(a, b)) return false;
-  // Complex multiplication fuses one of two partial products with their sum: the order decides
+  // A complex multiplication fuses one of two partial products with their sum: the order decides
   // which.
   const auto real = [](const Type& t) {
     return t.facts().dtype != DType::kUndefined && !is_complex(t.facts().dtype);
   };
-  if (node.is("aten::mul") && !(real(a) && real(b))) return false;
+  if (!real(a) || !real(b)) return false;
   const Value* alpha = node.input("alpha");
   return !alpha || constant_int(alpha) == 1;
 }

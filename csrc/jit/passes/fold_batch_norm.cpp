@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "generated/ops.h"
+#include "generated/tags.h"
 #include "jit/ir/alias_analysis.h"
 #include "jit/ir/constants.h"
 #include "jit/pass.h"
@@ -33,9 +34,9 @@ bool is_matrix(const Value* value) {
 }
 
 bool is_product(const Node* node) {
-  if (node->is("aten::linear")) return is_matrix(node->input(0));
-  if (node->is("aten::_convolution")) return constant_bool(node->input("transposed")) == false;
-  return node->is("aten::conv1d") || node->is("aten::conv2d") || node->is("aten::conv3d");
+  if (!node->op() || !node->op()->has_tag(Tag::kWeightedProduct)) return false;
+  const Value* transposed = node->input("transposed");
+  return !transposed || constant_bool(transposed) == false;
 }
 
 // True if only the batch_norm reads the product's elements; other uses read its sizes.
@@ -54,6 +55,7 @@ void fold(Node* norm, const AliasDb& info) {
   const Tensor* weight = fixed_tensor(product->input(1), info);
   const std::optional<double> eps = constant_float(norm->input(7));
   if (!weight || weight->ndim() < 2 || !is_floating(weight->dtype()) || !eps) return;
+  if (weight->ndim() == 2 && !is_matrix(product->input(0))) return;
   const auto bias = per_channel(product->input(2), *weight, info);
   const auto gamma = per_channel(norm->input(1), *weight, info);
   const auto beta = per_channel(norm->input(2), *weight, info);

@@ -342,7 +342,8 @@ void ShapePropagation::visit_call(const Node& node) {
   if (node.op()->has_tag(Tag::kRankDependsOnSizes) || call_meta(node, false)) return;
   const TypeRef first = node.inputs().empty() ? nullptr : type(node.input(0));
   if (!first || !kind_of(*first) || node.outputs().size() != 1) return;
-  const TypeRef weight = node.is("aten::linear") ? type(node.input(1)) : nullptr;
+  const bool product = node.op()->has_tag(Tag::kWeightedProduct);
+  const TypeRef weight = product ? type(node.input(1)) : nullptr;
   const bool matrix = weight && kind_of(*weight) && weight->facts().sizes->size() == 2;
   // Its requirements on sizes are unknown, but the result has this dtype and rank.
   if (!matrix && !node.op()->has_tag(Tag::kKeepsRankAndDtype)) return;

@@ -16,15 +16,6 @@ namespace {
 
 constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
 
-bool is_comparison(const Node& node) {
-  if (!node.op() || node.inputs().size() != 2) return false;
-  const std::string& kind = node.kind().text();
-  if (kind != "aten::eq" && kind != "aten::ne" && kind != "aten::lt" && kind != "aten::le" &&
-      kind != "aten::gt" && kind != "aten::ge")
-    return false;
-  return scalar_type(*node.input(0)->type()) && scalar_type(*node.input(1)->type());
-}
-
 // Visits the inputs of the node, and of all nodes and blocks within.
 template <class F>
 void each_input(const Node& node, const F& f) {
@@ -41,6 +32,19 @@ std::optional<ScalarType> scalar_type(const Type& type) {
   if (type.is(TypeKind::kInt)) return ScalarType::kInt;
   if (type.is(TypeKind::kFloat)) return ScalarType::kFloat;
   if (type.is(TypeKind::kBool)) return ScalarType::kBool;
+  return std::nullopt;
+}
+
+std::optional<Comparison> comparison_of(const Node& node) {
+  using enum Comparison;
+  static constexpr std::pair<std::string_view, Comparison> kNames[] = {
+      {"aten::eq", kEq}, {"aten::ne", kNe}, {"aten::lt", kLt},
+      {"aten::le", kLe}, {"aten::gt", kGt}, {"aten::ge", kGe}};
+  if (!node.op() || node.inputs().size() != 2) return std::nullopt;
+  if (!scalar_type(*node.input(0)->type()) || !scalar_type(*node.input(1)->type()))
+    return std::nullopt;
+  for (const auto& [name, comparison] : kNames)
+    if (node.kind().text() == name) return comparison;
   return std::nullopt;
 }
 
@@ -319,7 +323,7 @@ bool ScalarLowering::defers(const Node& node) {
   bool& known = deferred_[&node];
   known = false;
   if (node.outputs().size() != 1 || node.output()->uses().size() != 1) return false;
-  const bool pure = is_comparison(node) || node.is("aten::__not__");
+  const bool pure = comparison_of(node) || node.is("aten::__not__");
   if (!pure && !node.is("prim::If")) return false;
   if (!node.output()->type()->is(TypeKind::kBool)) return false;
   const Use use = node.output()->uses()[0];
@@ -328,7 +332,7 @@ bool ScalarLowering::defers(const Node& node) {
   if (!pure) {
     // Deferring would reorder it after the nodes in between.
     for (const Node* at = node.next(); at != &user; at = at->next())
-      if (!at->is("prim::Constant") && !(is_comparison(*at) && defers(*at))) return false;
+      if (!at->is("prim::Constant") && !(comparison_of(*at) && defers(*at))) return false;
   }
   if (user.is("prim::If") || (user.is("prim::Loop") && use.index == 1)) {
     known = true;
@@ -369,7 +373,8 @@ void ScalarLowering::branch(const Value* condition, Label yes, Label no, bool ye
       branch(node.block(1)->returns()[0], yes, no, yes_is_next);
       return;
     }
-    if (compare(node, yes, no, yes_is_next)) return;
+    compare(node, yes, no, yes_is_next);
+    return;
   }
   const Slot value = slot(condition), zero = constant(ScalarType::kBool, 0);
   if (yes_is_next) {
@@ -379,40 +384,39 @@ void ScalarLowering::branch(const Value* condition, Label yes, Label no, bool ye
   }
 }
 
-bool ScalarLowering::compare(const Node& node, Label yes, Label no, bool yes_is_next) {
-  const std::string& kind = node.kind().text();
-  const std::string name = kind.substr(6);
+ScalarLowering::Compared ScalarLowering::compared(const Node& node) {
+  using enum Comparison;
+  Comparison comparison = *comparison_of(node);
   Slot a = slot(node.input(0)), b = slot(node.input(1));
   const bool floats = type(a) == ScalarType::kFloat || type(b) == ScalarType::kFloat;
   if (floats) {
     a = as_float(a);
     b = as_float(b);
   }
-  if (name == "gt" || name == "ge") std::swap(a, b);
-  const bool less = name == "lt" || name == "gt";
-  const bool equal = name == "eq", unequal = name == "ne";
-  using Op = ScalarOp;
-  if (yes_is_next) {
-    // Jumps to `no` on the negation; for floats !(a < b) is not b <= a.
-    if (equal || unequal) {
-      const Op op = floats ? (equal ? Op::kIfNeF : Op::kIfEqF) : (equal ? Op::kIfNeI : Op::kIfEqI);
-      emit(op, 0, a, b, no);
-    } else if (floats) {
-      emit(less ? Op::kIfNotLtF : Op::kIfNotLeF, 0, a, b, no);
-    } else {
-      emit(less ? Op::kIfLeI : Op::kIfLtI, 0, b, a, no);
-    }
-    return true;
+  if (comparison == kGt || comparison == kGe) {
+    std::swap(a, b);
+    comparison = comparison == kGt ? kLt : kLe;
   }
-  if (equal || unequal) {
-    emit(floats ? (equal ? Op::kIfEqF : Op::kIfNeF) : (equal ? Op::kIfEqI : Op::kIfNeI), 0, a, b,
+  return {comparison, floats, a, b};
+}
+
+void ScalarLowering::compare(const Node& node, Label yes, Label no, bool yes_is_next) {
+  const auto [comparison, floats, a, b] = compared(node);
+  const bool is_lt = comparison == Comparison::kLt;
+  using Op = ScalarOp;
+  if (comparison == Comparison::kEq || comparison == Comparison::kNe) {
+    const bool equal = (comparison == Comparison::kEq) != yes_is_next;
+    const Op op = floats ? (equal ? Op::kIfEqF : Op::kIfNeF) : (equal ? Op::kIfEqI : Op::kIfNeI);
+    emit(op, 0, a, b, yes_is_next ? no : yes);
+  } else if (!yes_is_next) {
+    emit(floats ? (is_lt ? Op::kIfLtF : Op::kIfLeF) : (is_lt ? Op::kIfLtI : Op::kIfLeI), 0, a, b,
          yes);
   } else if (floats) {
-    emit(less ? Op::kIfLtF : Op::kIfLeF, 0, a, b, yes);
+    // Jumps to `no` on the negation; for floats !(a < b) is not b <= a.
+    emit(is_lt ? Op::kIfNotLtF : Op::kIfNotLeF, 0, a, b, no);
   } else {
-    emit(less ? Op::kIfLtI : Op::kIfLeI, 0, a, b, yes);
+    emit(is_lt ? Op::kIfLeI : Op::kIfLtI, 0, b, a, no);
   }
-  return true;
 }
 
 void ScalarLowering::finish(const std::vector<const Value*>& outputs) {

@@ -11,6 +11,11 @@
 namespace uh::jit {
 
 std::optional<ScalarType> scalar_type(const Type& type);
+
+enum class Comparison : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
+// Nothing if the node is not a comparison of two numbers.
+std::optional<Comparison> comparison_of(const Node& node);
+
 // True for a node without numeric results that matters only if the program fails: part of the
 // message of a raise.
 bool is_cold(const Node& node);
@@ -27,6 +32,12 @@ class ScalarLowering {
   Ref<ScalarProgram> take() { return std::move(program_); }
 
  private:
+  // The operands of a comparison, both floats or both ints. b > a and b >= a are a < b and a <= b.
+  struct Compared {
+    Comparison comparison;
+    bool floats;
+    Slot a, b;
+  };
   using Label = int32_t;
   using Slots = std::unordered_map<const Value*, Slot>;
 
@@ -39,6 +50,7 @@ class ScalarLowering {
   ScalarType type(Slot s) const { return program_->types[s]; }
   std::optional<int64_t> known(Slot s) const;
   Slot as_float(Slot s);
+  Compared compared(const Node& node);
 
   // ---- instructions
   Label label();
@@ -58,7 +70,7 @@ class ScalarLowering {
   Slots carry_on(const Block& body, const std::vector<Slot>& carried);
   Slot truth_of(const Value* condition);
   void branch(const Value* condition, Label yes, Label no, bool yes_is_next);
-  bool compare(const Node& node, Label yes, Label no, bool yes_is_next);
+  void compare(const Node& node, Label yes, Label no, bool yes_is_next);
   bool defers(const Node& node);
   bool uses_changed(const Value* condition, const Node& loop);
 
@@ -67,7 +79,7 @@ class ScalarLowering {
   Slot arithmetic(const Node& node, std::string_view name);
   Slot division(const Node& node, std::string_view name);
   Slot integer_division(const Node& node, bool quotient, Slot a, Slot b);
-  Slot comparison(std::string_view name, Slot a, Slot b);
+  Slot comparison(const Node& node);
   Slot bits(const Node& node, std::string_view name);
   Slot conversion(const Node& node, std::string_view name);
   Slot function(const Node& node, std::string_view name);

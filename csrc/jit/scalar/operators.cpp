@@ -98,8 +98,8 @@ void ScalarLowering::operation(const Node& node) {
     result_slot = arithmetic(node, name);
   } else if (n == 2 && one_of({"div", "floordiv", "remainder"})) {
     result_slot = division(node, name);
-  } else if (n == 2 && one_of({"eq", "ne", "lt", "le", "gt", "ge"})) {
-    result_slot = comparison(name, slot(node.input(0)), slot(node.input(1)));
+  } else if (comparison_of(node)) {
+    result_slot = comparison(node);
   } else if (n == 2 && one_of({"__and__", "__or__", "__xor__", "__lshift__", "__rshift__"})) {
     result_slot = bits(node, name);
   } else if (n == 2 && name == "pow" && node.output()->type()->is(TypeKind::kFloat)) {
@@ -169,17 +169,12 @@ Slot ScalarLowering::integer_division(const Node& node, bool quotient, Slot a, S
   return result(quotient ? Op::kFloorDivI : Op::kModI, Number::kInt, a, b);
 }
 
-Slot ScalarLowering::comparison(std::string_view name, Slot a, Slot b) {
-  const bool floats = type(a) == Number::kFloat || type(b) == Number::kFloat;
-  if (floats) {
-    a = as_float(a);
-    b = as_float(b);
-  }
-  if (name == "gt" || name == "ge") std::swap(a, b);
-  const Op op = name == "eq"                   ? (floats ? Op::kEqF : Op::kEqI)
-                : name == "ne"                 ? (floats ? Op::kNeF : Op::kNeI)
-                : name == "lt" || name == "gt" ? (floats ? Op::kLtF : Op::kLtI)
-                                               : (floats ? Op::kLeF : Op::kLeI);
+Slot ScalarLowering::comparison(const Node& node) {
+  const auto [comparison, floats, a, b] = compared(node);
+  const Op op = comparison == Comparison::kEq   ? (floats ? Op::kEqF : Op::kEqI)
+                : comparison == Comparison::kNe ? (floats ? Op::kNeF : Op::kNeI)
+                : comparison == Comparison::kLt ? (floats ? Op::kLtF : Op::kLtI)
+                                                : (floats ? Op::kLeF : Op::kLeI);
   return result(op, Number::kBool, a, b);
 }
 

@@ -17,6 +17,12 @@
 
 #include "jit/function.h"
 
+namespace uh {
+
+class JsonWriter;
+
+}  // namespace uh
+
 namespace uh::jit {
 
 class SafetensorsReader;
@@ -37,6 +43,9 @@ std::optional<std::string> extra_file(const SafetensorsReader& file, const std::
 
 // Wraps a function in a module with a forward, the form in which it is saved.
 IValue module_of(Function& function);
+
+// Writes the member "attributes" of a class.
+void write_attributes(JsonWriter& writer, const ClassType& type);
 
 // The name of a class, or PyTorch's next mangled one if it is in use:
 // "__torch__.___torch_mangle_0.Net".

@@ -194,12 +194,8 @@ class ModelWriter {
   void write_class(JsonWriter& w, const ClassType& type) {
     w.begin_object().member("name", type.name());
     if (type.is_plain()) w.member("plain", true);
-    w.key("attributes").begin_array();
-    for (const auto& a : type.attributes()) {
-      w.begin_object().member("name", a.name).member("type", a.type->text());
-      w.member("kind", a.is_parameter ? 1 : a.is_buffer ? 2 : 0).end_object();
-    }
-    w.end_array().key("methods").begin_array();
+    write_attributes(w, type);
+    w.key("methods").begin_array();
     const Ref<Methods> methods = const_cast<ClassType&>(type).methods();
     for (const auto& [name, function] : methods->all) {
       w.begin_object().member("as", name);
@@ -280,6 +276,15 @@ std::string characters_of(const std::string& bytes) {
 }
 
 }  // namespace
+
+void write_attributes(JsonWriter& writer, const ClassType& type) {
+  writer.key("attributes").begin_array();
+  for (const auto& a : type.attributes()) {
+    writer.begin_object().member("name", a.name).member("type", a.type->text());
+    writer.member("kind", a.is_parameter ? 1 : a.is_buffer ? 2 : 0).end_object();
+  }
+  writer.end_array();
+}
 
 void save_model(const IValue& module, const std::string& path,
                 const std::map<std::string, std::string>& extra) {

@@ -4,6 +4,7 @@
 
 #include "dispatch/dispatcher.h"
 #include "generated/ops/convolution.h"
+#include "generated/tags.h"
 #include "jit/builtins/builtin.h"
 #include "jit/schema_matching/overload.h"
 
@@ -22,23 +23,20 @@ std::optional<PyTorchCall> without_correction(const OperatorInfo& op, const Stac
 
 // conv1d to conv_transpose3d are all aten::_convolution in traces.
 std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& arguments) {
+  if (!op.has_tag(Tag::kTracedAsConvolution)) return std::nullopt;
   const FunctionSchema& schema = op.schema();
-  const bool transposed = schema.name().starts_with("conv_transpose");
-  if (!transposed && schema.name() != "conv1d" && schema.name() != "conv2d" &&
-      schema.name() != "conv3d")
-    return std::nullopt;
-  const size_t n = static_cast<size_t>(schema.name()[schema.name().size() - 2] - '0');
+  const bool transposed = schema.index_of("output_padding") < schema.arguments.size();
+  const SchemaType& stride = schema.arguments[schema.index_of("stride")].type;
+  const auto n = static_cast<size_t>(stride.fixed_size);
   const auto* input = arguments[0].get_if<Tensor>();
   if (!input || input->ndim() != static_cast<int64_t>(n) + 2) return std::nullopt;
   const auto argument = [&](std::string_view name) -> IValue {
-    for (size_t i = 0; i < schema.arguments.size(); ++i) {
-      if (schema.arguments[i].name != name) continue;
-      const Dims* dims = arguments[i].get_if<Dims>();
-      return dims && dims->size() == 1 ? IValue(Dims(n, (*dims)[0])) : arguments[i];
-    }
-    return Dims(n, 0);  // output_padding of a convolution that is not transposed
+    const size_t i = schema.index_of(name);
+    if (i == schema.arguments.size())
+      return Dims(n, 0);  // output_padding of a convolution that is not transposed
+    const Dims* dims = arguments[i].get_if<Dims>();
+    return dims && dims->size() == 1 ? IValue(Dims(n, (*dims)[0])) : arguments[i];
   };
-  if (!argument("padding").get_if<Dims>()) return std::nullopt;  // "same"
   for (const Overload* overload : overloads_of(ops::convolution_op)) {
     if (overload->schema().name() != "_convolution") continue;
     const Stack inputs = {
@@ -54,7 +52,7 @@ std::optional<PyTorchCall> as_convolution(const OperatorInfo& op, const Stack& a
 // contain.
 std::optional<PyTorchCall> by_another_name(const OperatorInfo& op, const Stack& arguments) {
   const std::string name(op.schema().name());
-  if (name == "det" || name == "slogdet" || name == "matrix_exp") {
+  if (op.has_tag(Tag::kTracedAsLinalg)) {
     const OperatorInfo* inner = Dispatcher::instance().find("linalg_" + name);
     if (inner) return PyTorchCall{inner, arguments};
   }

@@ -199,8 +199,9 @@ void TracingState::record(const OperatorInfo& called, const Stack& args, const S
   for (size_t i = 0; i < arguments.size(); ++i) inputs.push_back(argument(op, i, arguments[i]));
   traced_arguments_.clear();
   // In PyTorch, 2 * x calls x.mul(2).
-  if (as_in_python_ && inputs.size() >= 2 && !arguments[0].get_if<Tensor>() &&
-      (op.full_name() == "mul.Tensor" || (op.full_name() == "add.Tensor" && is_one(arguments[2]))))
+  const bool exchanges = op.has_tag(Tag::kCommutative) && op.has_tag(Tag::kWrapsNumbers);
+  if (as_in_python_ && exchanges && !arguments[0].get_if<Tensor>() &&
+      (arguments.size() == 2 || is_one(arguments[2])))  // alpha
     std::swap(inputs[0], inputs[1]);
   Node* node = graph_->create(Symbol(op.qualified_name()), inputs, 0);
   node->set_op(&op);

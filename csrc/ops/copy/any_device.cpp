@@ -5,6 +5,7 @@
 #include "generated/ops/copy.h"
 #include "memory/device_registry.h"
 #include "ops/copy/device_copy.h"
+#include "ops/overlap.h"
 
 namespace uh {
 
@@ -19,6 +20,10 @@ Tensor dense_copy(const Tensor& self) {
   Tensor out = empty(self.sizes(), self.dtype(), self.device());
   write_elements(out, self);
   return out;
+}
+
+Tensor apart(const Tensor& written, const Tensor& read) {
+  return share_bytes(written, read) ? dense_copy(read) : read;
 }
 
 Tensor zeros_on(const Dims& sizes, DType dtype, Device device) {

@@ -13,6 +13,9 @@ void write_elements(const Tensor& to, const Tensor& from);
 // Returns a row-major copy.
 Tensor dense_copy(const Tensor& self);
 
+// Returns `read`, or a copy of it if it shares memory with `written`.
+Tensor apart(const Tensor& written, const Tensor& read);
+
 // Returns a new row-major tensor of zeros.
 Tensor zeros_on(const Dims& sizes, DType dtype, Device device);
 

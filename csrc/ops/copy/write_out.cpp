@@ -22,7 +22,7 @@ void check_broadcasts_to(IntSpan sizes, IntSpan target, std::string_view op) {
   for (size_t d = 0; ok && d < sizes.size(); ++d)
     ok = sizes[d] == 1 || sizes[d] == target[d + shift];
   check(ok, op, ": the shape ", printed(sizes), " cannot be broadcast to the shape ",
-        printed(target), ": every size must be equal or 1, counted from the right");
+        printed(target), ": sizes are compared from the right; each must be equal or 1");
 }
 
 // True if the strides skip bytes between elements.

@@ -14,10 +14,6 @@
 namespace uh::kernels {
 namespace {
 
-Tensor total(const Tensor& self, const std::optional<Dims>& dim = std::nullopt) {
-  return ops::sum(self, dim, false, DType::kUndefined);
-}
-
 // Reshapes the weight of each class to broadcast along the class dimension.
 Tensor along_classes(const Tensor& weight, int64_t rank, int64_t class_dim) {
   Dims sizes(static_cast<size_t>(rank), 1);
@@ -40,11 +36,11 @@ Tensor of_shares(const Tensor& self, const Tensor& input, const Tensor& weight, 
   }
   Tensor each = ops::mul(logs, shares);
   if (weight) each = ops::mul(each, along_classes(weight, self.ndim(), class_dim));
-  if (reduction == kSumLoss) return ops::neg(total(each));
-  if (reduction != kMeanLoss) return ops::neg(total(each, Dims{class_dim}));
+  if (reduction == kSumLoss) return ops::neg(ops::sum(each));
+  if (reduction != kMeanLoss) return ops::neg(ops::sum(each, Dims{class_dim}));
   const double rows =
       self.numel() == 0 ? 0 : static_cast<double>(self.numel() / std::max<int64_t>(classes, 1));
-  return ops::div(ops::neg(total(each)), Scalar(rows));
+  return ops::div(ops::neg(ops::sum(each)), Scalar(rows));
 }
 
 // Returns the loss of the uniform part of a smoothed target, the same for all classes.
@@ -54,13 +50,13 @@ Tensor of_even_target(const Tensor& logs, const Tensor& target, const Tensor& we
       weight ? ops::mul(logs, along_classes(weight, logs.ndim(), class_dim)) : logs;
   const Tensor ignored = ops::eq(target, Scalar(ignore_index));
   const Tensor each =
-      ops::masked_fill_Scalar(ops::neg(total(weighed, Dims{class_dim})), ignored, Scalar(0));
-  if (reduction == kSumLoss) return total(each);
+      ops::masked_fill_Scalar(ops::neg(ops::sum(weighed, Dims{class_dim})), ignored, Scalar(0));
+  if (reduction == kSumLoss) return ops::sum(each);
   if (reduction != kMeanLoss) return each;
   const Tensor counted = ops::logical_not(ignored);
-  if (!weight) return ops::div(total(each), total(counted));
+  if (!weight) return ops::div(ops::sum(each), ops::sum(counted));
   const Tensor selected = ops::masked_select(target, counted);
-  return ops::div(total(each), total(ops::gather(weight, 0, selected, false)));
+  return ops::div(ops::sum(each), ops::sum(ops::gather(weight, 0, selected, false)));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "generated/ops/reduce.h"
 #include "generated/ops/view.h"
 #include "ops/einsum/equation.h"
+#include "ops/linalg/matrices.h"
 
 namespace uh::kernels {
 namespace {
@@ -124,9 +125,7 @@ Tensor contract(const Tensor& a, const Tensor& b, const Dims& summed) {
     return out;
   };
   const auto product = [](const Tensor& t, const Dims& dims) {
-    int64_t n = 1;
-    for (int64_t d : dims) n *= t.size(d);
-    return n;
+    return numel_of(sizes_at(t, dims));
   };
   const int64_t batch = product(a, both), rows = product(a, only_a), inner = product(a, summed),
                 columns = product(b, only_b);

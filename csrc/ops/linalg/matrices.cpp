@@ -8,6 +8,12 @@ Dims batch_of(const Tensor& t, int64_t own) {
   return Dims(IntSpan(t.sizes().data(), static_cast<size_t>(t.ndim() - own)));
 }
 
+Dims sizes_at(const Tensor& t, const Dims& dims) {
+  Dims sizes;
+  for (int64_t d : dims) sizes.push_back(t.size(d));
+  return sizes;
+}
+
 Dims matrix_sizes(const Dims& batch, int64_t rows, int64_t columns) {
   return with_last(with_last(batch, rows), columns);
 }

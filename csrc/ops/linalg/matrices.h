@@ -22,6 +22,8 @@ inline bool may_need_gradient(const Tensor& t) {
 
 // Returns the sizes before the last `own`.
 Dims batch_of(const Tensor& t, int64_t own = 2);
+// Returns the sizes of the dimensions `dims`, which become the rows or columns of a matrix.
+Dims sizes_at(const Tensor& t, const Dims& dims);
 Dims matrix_sizes(const Dims& batch, int64_t rows, int64_t columns);
 Dims with_last(const Dims& batch, int64_t size);
 

@@ -35,21 +35,9 @@ void check_factor(const Scalar& factor, DType result, std::string_view op, std::
         " only supported for Boolean results.");
 }
 
-int64_t product_of(const Tensor& t, const Dims& dims) {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= t.size(d);
-  return n;
-}
-
 Dims joined(const Dims& a, const Dims& b) {
   Dims out = a;
   for (int64_t v : b) out.push_back(v);
-  return out;
-}
-
-Dims sizes_of(const Tensor& t, const Dims& dims) {
-  Dims out;
-  for (int64_t d : dims) out.push_back(t.size(d));
   return out;
 }
 
@@ -192,10 +180,11 @@ Tensor tensordot(KeySet, const Tensor& self, const Tensor& other, const Dims& di
             size_a, " in dim ", in_a[i], " and second has size ", size_b, " in dim ", in_b[i]);
   }
   const Dims rest_a = others(a, in_a), rest_b = others(b, in_b);
-  const int64_t n = product_of(a, rest_a), k = product_of(a, in_a), m = product_of(b, rest_b);
+  const Dims sizes_a = sizes_at(a, rest_a), sizes_b = sizes_at(b, rest_b);
+  const int64_t n = numel_of(sizes_a), k = numel_of(sizes_at(a, in_a)), m = numel_of(sizes_b);
   const Tensor rows = ops::reshape(ops::permute(a, joined(rest_a, in_a)), {n, k});
   const Tensor columns = ops::reshape(ops::permute(b, joined(in_b, rest_b)), {k, m});
-  return ops::reshape(ops::mm(rows, columns), joined(sizes_of(a, rest_a), sizes_of(b, rest_b)));
+  return ops::reshape(ops::mm(rows, columns), joined(sizes_a, sizes_b));
 }
 
 namespace {

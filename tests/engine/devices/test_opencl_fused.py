@@ -49,6 +49,10 @@ def rows(x: engine.Tensor, y: engine.Tensor) -> tuple[engine.Tensor, engine.Tens
     return z, z.sum(-1), z.amax(-1)
 
 
+def without_nan(x: engine.Tensor, y: engine.Tensor) -> engine.Tensor:
+    return engine.sqrt(x * y).nansum(-1)
+
+
 def promoted(x: engine.Tensor, y: engine.Tensor) -> engine.Tensor:
     return (x > y).to(engine.int32) * 3 + (x * y).to(engine.int64)
 
@@ -64,6 +68,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "number": (with_number, (0.75,)),
     "total": (total, ()),
     "rows": (rows, ()),
+    "without_nan": (without_nan, ()),
     "promoted": (promoted, ()),
     "gelu": (with_gelu, ()),
 }

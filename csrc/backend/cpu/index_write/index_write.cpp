@@ -3,6 +3,7 @@
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/scatter/scatter_indices.h"
 #include "generated/ops/view.h"
+#include "ops/copy/any_device.h"
 
 namespace uh::kernels {
 namespace {
@@ -10,11 +11,6 @@ namespace {
 // Returns the strides of `source` for the iteration: a 0-d one is a single slice.
 IntSpan strides_of(const Tensor& source) {
   return source.ndim() ? IntSpan(source.strides()) : IntSpan();
-}
-
-// Returns `read`, or a copy of it if it shares memory with `self`, which is written.
-Tensor apart(const Tensor& self, const Tensor& read) {
-  return share_bytes(self, read) ? dense_copy(read) : read;
 }
 
 std::optional<IndexWalk> walk(const Tensor& self, int64_t dim, const Tensor& index,

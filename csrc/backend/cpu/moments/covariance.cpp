@@ -35,10 +35,6 @@ Tensor number(const Scalar& value, const Tensor& like) {
   return ops::_to_copy(out, DType::kUndefined, like.device(), MemoryFormat::kUndefined);
 }
 
-Tensor total(const Tensor& self, const std::optional<Dims>& dim = std::nullopt) {
-  return ops::sum(self, dim, false, DType::kUndefined);
-}
-
 }  // namespace
 
 Tensor cov(KeySet, const Tensor& self, int64_t correction, const Tensor& fweights,
@@ -63,14 +59,14 @@ Tensor cov(KeySet, const Tensor& self, int64_t correction, const Tensor& fweight
     check_weights(aweights, "aweights", observations);
     weights = weights ? ops::mul(weights, aweights) : aweights;
   }
-  const Tensor sum = weights ? total(weights) : number(observations, self);
+  const Tensor sum = weights ? ops::sum(weights) : number(observations, self);
   check(!weights || sum.is_meta() || read_scalar(sum).to_double() != 0,
         "cov(): weights sum to zero, can't be normalized");
   const auto weighed = [&](const Tensor& x) { return weights ? ops::mul(x, weights) : x; };
-  const Tensor mean = ops::div(total(weighed(rows), Dims{1}), sum);
+  const Tensor mean = ops::div(ops::sum(weighed(rows), Dims{1}), sum);
   Tensor norm;
   if (weights && aweights && correction != 0) {
-    const Tensor lost = ops::div(total(ops::mul(weights, aweights)), sum);
+    const Tensor lost = ops::div(ops::sum(ops::mul(weights, aweights)), sum);
     norm = ops::sub(sum, ops::mul(lost, Scalar(correction)), Scalar(1));
   } else {
     norm = ops::sub(sum, Scalar(correction), Scalar(1));
