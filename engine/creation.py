@@ -64,7 +64,7 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor with a copy of `data`: a number, nested sequences, a NumPy array, a tensor.
+    """Return a tensor with a copy of `data`: a number, nested sequences, a NumPy array, a tensor.
 
     Shape: the nesting of `data`. Dtype: bool, int64 or the default float by Python's numbers, the
     array's or tensor's own otherwise; `dtype` converts.
@@ -98,7 +98,7 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: dtype | None = None, device: Device = None) -> Tensor:
-    """`data` as a tensor, without a copy where that is possible.
+    """Return `data` as a tensor, without a copy where that is possible.
 
     Memory: a tensor with the right dtype and device is returned itself; a NumPy array of the right
     dtype is shared as in `from_numpy`; everything else is copied.
@@ -128,7 +128,7 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """`obj` as a tensor; `copy=True` always copies, `copy=False` raises ValueError if it must.
+    """Return `obj` as a tensor; `copy=True` always copies, `copy=False` raises ValueError if it must.
 
     A result of a graph is detached with `requires_grad=False`, and stays in the graph by default.
     """
@@ -159,7 +159,7 @@ def frombuffer(
     offset: int = 0,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A 1-d tensor over the memory of an object with the buffer protocol, from byte `offset` on.
+    """Return a 1-d tensor over the memory of an object with the buffer protocol, from byte `offset` on.
 
     Memory: shared. Raises: ValueError for a buffer of another size than whole elements.
 
@@ -284,7 +284,7 @@ def is_sparse_layout(layout: Any) -> bool:
 
 
 def _without_values(sizes: Any, layout: Any, kind: dtype | None, function: str) -> Tensor:
-    """A sparse tensor of zeros."""
+    """Return a sparse tensor of zeros."""
     from engine.sparse.construct import refused, sparse_coo_tensor
 
     size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
@@ -295,7 +295,7 @@ def _without_values(sizes: Any, layout: Any, kind: dtype | None, function: str) 
 
 
 def empty(*size: Any, **options: Any) -> Tensor:
-    """An uninitialised tensor of the given size: its elements are arbitrary.
+    """Return an uninitialised tensor of the given size: its elements are arbitrary.
 
     Options as for `ones`, and memory_format.
 
@@ -339,7 +339,7 @@ _empty_with_options.__name__ = _empty_with_options.__qualname__ = "empty"
 
 
 def zeros(*size: Any, **options: Any) -> Tensor:
-    """A tensor of the given size filled with 0.
+    """Return a tensor of the given size filled with 0.
 
     Options as for `ones`: out, dtype, layout, device, requires_grad, pin_memory.
 
@@ -391,7 +391,7 @@ def ones(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of the given size filled with 1.
+    """Return a tensor of the given size filled with 1.
 
     >>> import engine
     >>> engine.ones(2)
@@ -418,7 +418,7 @@ def full(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of the given size filled with `fill_value`; its dtype follows from the value by default.
+    """Return a tensor of the given size filled with `fill_value`; its dtype follows from the value by default.
 
     >>> import engine
     >>> engine.full((2,), 7)
@@ -440,7 +440,7 @@ def empty_strided(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor with the given strides, in elements.
+    """Return an uninitialised tensor with the given strides, in elements.
 
     >>> import engine
     >>> engine.empty_strided((2, 3), (1, 2)).stride()
@@ -459,13 +459,13 @@ def scalar_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A 0-d tensor holding `s`, of the default float dtype unless one is given."""
+    """Return a 0-d tensor holding `s`, of the default float dtype unless one is given."""
     result = ops.scalar_tensor(s, dtype=dtype, device=device)
     return finish(result, None, requires_grad)
 
 
 def like_factory(name: str, doc: str) -> Any:
-    """One of the `*_like` factories over its operator, with PyTorch's keyword arguments."""
+    """Return one of the `*_like` factories over its operator, with PyTorch's keyword arguments."""
 
     def like(
         input: Tensor,
@@ -491,7 +491,7 @@ ones_like = like_factory("ones_like", "Ones with")
 
 
 def full_like(input: Tensor, fill_value: Number | Tensor, **options: Any) -> Tensor:
-    """A tensor like `input` filled with `fill_value`; options as for `zeros_like`."""
+    """Return a tensor like `input` filled with `fill_value`; options as for `zeros_like`."""
     number = python_number(fill_value)
     result: Tensor = _full_like(input, number, **options)
     return result
@@ -515,7 +515,7 @@ def arange(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The numbers from `start` up to but without `end`, `step` apart; `arange(n)` starts at 0.
+    """Return the numbers from `start` up to but without `end`, `step` apart; `arange(n)` starts at 0.
 
     out[i] = start + i * step, for i < ceil((end - start) / step).
     Dtype: int64 when all three are ints, else the default float.
@@ -545,7 +545,7 @@ def linspace(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`steps` numbers evenly spaced from `start` to `end`, both included.
+    """Return `steps` numbers evenly spaced from `start` to `end`, both included.
 
     >>> import engine
     >>> engine.linspace(0, 1, 3)
@@ -582,7 +582,7 @@ def eye(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """An n x m matrix (m defaults to n) with ones on the diagonal and zeros elsewhere.
+    """Return an n x m matrix (m defaults to n) with ones on the diagonal and zeros elsewhere.
 
     >>> import engine
     >>> engine.eye(2)

@@ -24,7 +24,7 @@ def _lu(input: Tensor, pivot: bool, get_infos: bool) -> tuple[Tensor, ...]:
 
 @function
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """The LU factorisation of matrices with L and U in one tensor. Deprecated: `linalg.lu_factor` is the same.
+    """Return the LU factorisation of matrices with L and U in one tensor. Deprecated: `linalg.lu_factor` is the same.
 
     Formula: A = P L U; the first result has the unit lower triangular L below its diagonal, and U on and above it.
     Shape: (*, m, n) gives LU (*, m, n) and pivots (*, min(m, n)), and with `get_infos` infos (*): 0, or the position
@@ -45,7 +45,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 
 @method
 def _lu_method(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """The LU factorisation, see `engine.lu`."""
+    """Return the LU factorisation, see `engine.lu`."""
     return _lu(input, pivot, get_infos)
 
 

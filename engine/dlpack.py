@@ -81,7 +81,7 @@ def to_capsule(
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of an array of any library that has `__dlpack__`.
+    """Return a tensor over the memory of an array of any library that has `__dlpack__`.
 
     Memory: shared; a write on either side is visible on the other, and each side keeps the memory alive.
     `copy=True` copies it. A capsule is accepted as well, once.

@@ -372,7 +372,7 @@ class Size(tuple[int, ...]):
         return self
 
     def numel(self) -> int:
-        """The number of elements of a tensor of this size."""
+        """Return the number of elements of a tensor of this size."""
         product = 1
         for size in self:
             product *= size

@@ -76,7 +76,7 @@ def logspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """`steps` powers of `base`, whose exponents are evenly spaced from `start` to `end`.
+    """Return `steps` powers of `base`, whose exponents are evenly spaced from `start` to `end`.
 
     Raises: RuntimeError for a negative number of steps, or a limit that is a tensor of several dimensions.
 

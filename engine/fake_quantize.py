@@ -69,7 +69,7 @@ def fake_quantize_per_tensor_affine(
 def fake_quantize_per_channel_affine(
     input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
 ) -> Tensor:
-    """The same with a scale and a zero point for each index of dimension `axis`.
+    """Return the same with a scale and a zero point for each index of dimension `axis`.
 
     Raises: RuntimeError for integers, other limits, or another number of scales or zero points.
     """

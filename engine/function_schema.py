@@ -129,7 +129,7 @@ def _argument(data: dict[str, Any]) -> Argument:
 
 
 def _literal(text: str) -> Any:
-    """A default of a compiled function that is not a number, string or list of numbers."""
+    """Return a default of a compiled function that is not a number, string or list of numbers."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

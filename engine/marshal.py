@@ -93,7 +93,7 @@ def complex_number(value: complex) -> tuple[int, int, float]:
 
 
 def complex_value(real: float, imag_bits: int) -> complex:
-    """The inverse of `complex_number`."""
+    """Return the inverse of `complex_number`."""
     return complex(real, _DOUBLE.unpack(_BITS.pack(imag_bits))[0])
 
 

@@ -109,7 +109,7 @@ def sum(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The sum of the elements that are not masked out; 0 of none.
+    """Return the sum of the elements that are not masked out; 0 of none.
 
     >>> import engine
     >>> x, mask = engine.tensor([[1, 2], [3, 4]]), engine.tensor([[True, False], [True, True]])
@@ -129,7 +129,7 @@ def prod(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The product of the elements that are not masked out; 1 of none.
+    """Return the product of the elements that are not masked out; 1 of none.
 
     >>> import engine
     >>> engine.masked.prod(engine.tensor([2, 3, 5]), mask=engine.tensor([True, False, True]))
@@ -150,7 +150,7 @@ def amax(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The greatest of the elements that are not masked out; -inf, or the least integer, of none.
+    """Return the greatest of the elements that are not masked out; -inf, or the least integer, of none.
 
     >>> import engine
     >>> engine.masked.amax(engine.tensor([2, 9]), mask=engine.tensor([True, False]))
@@ -169,7 +169,7 @@ def amin(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The least of the elements that are not masked out; inf, or the greatest integer, of none.
+    """Return the least of the elements that are not masked out; inf, or the greatest integer, of none.
 
     >>> import engine
     >>> engine.masked.amin(engine.tensor([2, 1]), mask=engine.tensor([True, False]))
@@ -188,7 +188,7 @@ def argmax(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The index of `amax`; as in PyTorch, its dtype is the input's unless `dtype` is passed.
+    """Return the index of `amax`; as in PyTorch, its dtype is the input's unless `dtype` is passed.
 
     >>> import engine
     >>> x, mask = engine.tensor([2, 9]), engine.tensor([True, False])
@@ -207,7 +207,7 @@ def argmin(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The index of `amin`; as in PyTorch, its dtype is the input's unless `dtype` is passed.
+    """Return the index of `amin`; as in PyTorch, its dtype is the input's unless `dtype` is passed.
 
     >>> import engine
     >>> x, mask = engine.tensor([2, 1]), engine.tensor([True, False])
@@ -233,7 +233,7 @@ def mean(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The mean of the elements that are not masked out; NaN of none.
+    """Return the mean of the elements that are not masked out; NaN of none.
 
     Raises: ValueError unless the dtype of the result is floating or complex.
 
@@ -260,7 +260,7 @@ def median(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The median of the elements that are not masked out (the lower of two); NaN of none.
+    """Return the median of the elements that are not masked out (the lower of two); NaN of none.
 
     Raises: ValueError for integers where every element of a slice is masked out.
 
@@ -289,7 +289,7 @@ def norm(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The vector norm of the elements that are not masked out; see `linalg.vector_norm`.
+    """Return the vector norm of the elements that are not masked out; see `linalg.vector_norm`.
 
     >>> import engine
     >>> engine.masked.norm(engine.tensor([3., 4., 9.]), mask=engine.tensor([True, True, False]))
@@ -312,7 +312,7 @@ def logsumexp(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The logarithm of the sum of exponentials of the elements that are not masked out.
+    """Return the logarithm of the sum of exponentials of the elements that are not masked out.
 
     >>> import engine
     >>> engine.masked.logsumexp(engine.tensor([0., 0., 9.]), mask=engine.tensor([True, True, False]))
@@ -364,7 +364,7 @@ def var(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The variance of the elements that are not masked out.
+    """Return the variance of the elements that are not masked out.
 
     Formula: sum(abs(x - mean) ** 2) / max(0, count - correction); the correction is 1, or 0 with `unbiased=False`.
     Raises: AssertionError for both `unbiased` and `correction`.
@@ -386,7 +386,7 @@ def std(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The square root of `var`.
+    """Return the square root of `var`.
 
     >>> import engine
     >>> engine.masked.std(engine.tensor([1., 3., 9.]), mask=engine.tensor([True, True, False]))
@@ -401,7 +401,7 @@ def std(
 def cumsum(
     input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Running sums along `dim`, to which masked elements add 0.
+    """Return running sums along `dim`, to which masked elements add 0.
 
     >>> import engine
     >>> engine.masked.cumsum(engine.tensor([1, 2, 3]), 0, mask=engine.tensor([True, False, True]))
@@ -414,7 +414,7 @@ def cumsum(
 def cumprod(
     input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Running products along `dim`, which masked elements multiply by 1.
+    """Return running products along `dim`, which masked elements multiply by 1.
 
     >>> import engine
     >>> engine.masked.cumprod(engine.tensor([2, 3, 5]), 0, mask=engine.tensor([True, False, True]))
@@ -427,7 +427,7 @@ def cumprod(
 def softmax(
     input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """`softmax` along `dim` with 0 for masked elements; NaN where all are masked out.
+    """Return `softmax` along `dim` with 0 for masked elements; NaN where all are masked out.
 
     >>> import engine
     >>> engine.masked.softmax(engine.zeros(3), 0, mask=engine.tensor([True, True, False]))
@@ -442,7 +442,7 @@ def softmax(
 def log_softmax(
     input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The logarithm of `softmax`: -inf for masked elements.
+    """Return the logarithm of `softmax`: -inf for masked elements.
 
     >>> import engine
     >>> engine.masked.log_softmax(engine.zeros(3), 0, mask=engine.tensor([True, True, False]))
@@ -457,7 +457,7 @@ def log_softmax(
 def softmin(
     input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """`softmax` of the negated input.
+    """Return `softmax` of the negated input.
 
     >>> import engine
     >>> engine.masked.softmin(engine.zeros(3), 0, mask=engine.tensor([True, True, False]))
@@ -477,7 +477,7 @@ def normalize(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The input divided by max(`norm` along `dim`, `eps`); 0 for masked elements.
+    """Return the input divided by max(`norm` along `dim`, `eps`); 0 for masked elements.
 
     >>> import engine
     >>> engine.masked.normalize(engine.tensor([3., 4., 9.]), 2, 0, mask=engine.tensor([True, True, False]))
@@ -499,7 +499,7 @@ def logaddexp(
     input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Tensor:
-    """`logaddexp` that treats each input's masked elements as -inf, so that they add nothing.
+    """Return `logaddexp` that treats each input's masked elements as -inf, so that they add nothing.
 
     >>> import engine
     >>> x = engine.zeros(2)

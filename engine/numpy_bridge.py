@@ -38,7 +38,7 @@ def dtype_of_array(array: np.ndarray[Any, Any], function: str) -> dtype:
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor over the memory of a NumPy array.
+    """Return a tensor over the memory of a NumPy array.
 
     Shape: the array's. Dtype: the array's.
     Memory: shared; `array += 1` changes the tensor, `x.add_(1)` the array. The array lives as

@@ -60,7 +60,7 @@ def load_library(path: str | os.PathLike[str]) -> None:
 
 
 def _by_namespace() -> dict[str, dict[str, tuple[str, ...]]]:
-    """The full names of each name's operators, by namespace; updated after a registration."""
+    """Return the full names of each name's operators, by namespace; updated after a registration."""
     return _at_generation(lib.uh_operator_generation())
 
 

@@ -189,13 +189,13 @@ METHODS["where"] = METHODS.pop("_where_method")
 
 @method
 def polygamma(input: Tensor, n: int) -> Tensor:
-    """The n-th derivative of `digamma`, see `engine.polygamma`."""
+    """Return the n-th derivative of `digamma`, see `engine.polygamma`."""
     return ops.polygamma(n, input)
 
 
 @both
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
+    """Return the indices of the elements that are not zero: one row each, or one tensor per dimension."""
     if out is not None:
         return ops.nonzero_out(input, out=out)
     indices = ops.nonzero(input)

@@ -42,7 +42,7 @@ def rand(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers drawn uniformly from [0, 1).
+    """Return numbers drawn uniformly from [0, 1).
 
     >>> import engine
     >>> bool((engine.rand(100) < 1).all())
@@ -69,7 +69,7 @@ def randn(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
+    """Return numbers drawn from the normal distribution with mean 0 and standard deviation 1."""
     sizes = size_arguments(args, size, "randn")
     if generator is None and out is None:  # the usual call
         result = ops.randn(*sizes, dtype=dtype, device=device)
@@ -92,7 +92,7 @@ def randint(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Integers drawn uniformly from [low, high): `randint(high, size)` or `randint(low, high, size)`.
+    """Return integers drawn uniformly from [low, high): `randint(high, size)` or `randint(low, high, size)`.
 
     Dtype: int64 by default. Raises: RuntimeError for an empty interval.
 
@@ -126,7 +126,7 @@ def randperm(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The numbers 0 to n - 1 in random order."""
+    """Return the numbers 0 to n - 1 in random order."""
     dtype = result_dtype(out, dtype, "randperm")
     with drawing(generator, "randperm", device):
         result = ops.randperm(n, dtype=dtype, device=device)
@@ -139,7 +139,7 @@ _randint_like = like_factory("randint_like", "Uniform integers with")
 
 
 def randint_like(input: Tensor, low: int, high: int | None = None, **options: Any) -> Tensor:
-    """Integers drawn uniformly from [low, high), or [0, low), in a tensor like `input`."""
+    """Return integers drawn uniformly from [low, high), or [0, low), in a tensor like `input`."""
     if high is None:
         low, high = 0, low
     result: Tensor = _randint_like(input, low, high, **options)
@@ -183,7 +183,7 @@ def multinomial(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Indices into each row of weights, drawn in proportion to the weights.
+    """Return indices into each row of weights, drawn in proportion to the weights.
 
     Shape: (n) gives (num_samples), (m, n) gives (m, num_samples). Dtype: int64.
     Raises: RuntimeError for weights that are negative or not finite, rows without positive weights, and more
@@ -212,7 +212,7 @@ def normal(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Normal draws; `mean` and `std` are tensors that broadcast, or numbers with a `size`.
+    """Return normal draws; `mean` and `std` are tensors that broadcast, or numbers with a `size`.
 
     Raises: RuntimeError for a negative standard deviation.
 

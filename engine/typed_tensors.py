@@ -141,7 +141,7 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def new(input: Tensor, *args: Any, device: device | str | None = None) -> Tensor:
-    """`Tensor.new`: create a tensor of this dtype, of sizes, a sequence's values, or a storage; see `FloatTensor`."""
+    """Create a tensor of this dtype, of sizes, a sequence's values, or a storage; see `FloatTensor`."""
     if isinstance(device, (Tensor, dtype)):
         kind = type(device).__name__
         raise TypeError(f"new(): device must be a device or its name, got a {kind}")

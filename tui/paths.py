@@ -49,7 +49,7 @@ def state_folder() -> Path:
 
 
 def traces_newest_first(limit: int = 50) -> list[Path]:
-    """Recordings in the trace folder, the newest first."""
+    """Return recordings in the trace folder, the newest first."""
     try:
         traces = [p for p in trace_folder().iterdir() if p.suffix == ".uht" and p.is_file()]
     except OSError:

@@ -12,7 +12,7 @@ _UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 
 def size_text(count: int) -> str:
-    """`4096` as `4 KiB`."""
+    """Return `4096` as `4 KiB`."""
     for unit, size in _UNITS:
         if count >= size:
             return f"{count / size:.1f}".removesuffix(".0") + f" {unit}"

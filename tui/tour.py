@@ -45,6 +45,6 @@ class Tour:
         return True
 
     def parts(self) -> tuple[str, str, str]:
-        """(position, key, sentence) of the current step."""
+        """Return (position, key, sentence) of the current step."""
         stop = STOPS[self.at]
         return f"tour {self.at + 1}/{len(STOPS)}", stop.key, stop.sentence

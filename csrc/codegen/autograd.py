@@ -53,7 +53,7 @@ def holds_tensors(a: Argument) -> bool:
 
 
 def differentiable(op: Operator) -> list[Argument]:
-    """The arguments that get a gradient, in the order of the Node's edges."""
+    """Return the arguments that get a gradient, in the order of the Node's edges."""
     with_gradient = [name for names in op.gradient for name in names]
     known = {a.name: a for a in op.arguments if holds_tensors(a)}
     for name in with_gradient:
@@ -65,7 +65,7 @@ def differentiable(op: Operator) -> list[Argument]:
 
 
 def node_name(op: Operator) -> str:
-    """PyTorch's name of the Node: MulBackward0. One in parentheses is an expression over the saved values."""
+    """Return PyTorch's name of the Node: MulBackward0. One in parentheses is an expression over the saved values."""
     if op.node:
         return op.node
     camel = "".join(part[:1].upper() + part[1:] for part in op.name.split("_"))
@@ -144,7 +144,7 @@ def class_name(op: Operator) -> str:
 
 
 def _edge_offsets(op: Operator) -> dict[str, str]:
-    """The index of the first edge of each differentiable argument; a list has one edge per tensor."""
+    """Return the index of the first edge of each differentiable argument; a list has one edge per tensor."""
     offsets, before, fixed = {}, "", 0
     for a in differentiable(op):
         offsets[a.name] = f"{before}{fixed}" if before else str(fixed)
@@ -264,7 +264,7 @@ def _is_saved_result(s: Saved) -> bool:
 
 
 def autograd_kernel(op: Operator) -> str:
-    """The kernel for Autograd: makes the Node, redispatches and sets the result's history."""
+    """Return the kernel for Autograd: makes the Node, redispatches and sets the result's history."""
     edges = differentiable(op)
     saved = saved_values(op)
     names = ", ".join(a.name for a in op.arguments)
@@ -383,12 +383,12 @@ def decomposing_kernel(op: Operator) -> str:
 
 
 def node_class_of(op: Operator) -> str:
-    """In-place forms share the Node of the functional form."""
+    """Return the class of its Node, which in-place forms share with the functional form."""
     return f"{op.base}_Node" if op.form == "inplace" and op.base else class_name(op)
 
 
 def _called(ops: list[Operator], by_name: dict[str, str]) -> list[str]:
-    """The families whose operators the formulas of `ops` call."""
+    """Return the families whose operators the formulas of `ops` call."""
     calls = {
         name
         for op in ops
@@ -399,7 +399,7 @@ def _called(ops: list[Operator], by_name: dict[str, str]) -> list[str]:
 
 
 def family_cpp(ops: list[Operator], by_name: dict[str, str], formulas: bool) -> str:
-    """The Nodes and kernels of one family, and the function that registers them.
+    """Return the Nodes and kernels of one family, and the function that registers them.
 
     by_name: the family of every operator by its C++ name; formulas: whether the family has its own header
     autograd/formulas/<family>.h.

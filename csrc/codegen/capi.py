@@ -9,7 +9,7 @@ HEAD = "/* Generated from csrc/ops yaml by csrc/codegen/capi.py. Do not edit. */
 
 
 def c_parameters(a: Argument, for_cffi: bool = False) -> list[str]:
-    """The C parameters that carry one argument.
+    """Return the C parameters that carry one argument.
 
     For cffi an array has items of no type: it passes a bytes object's memory as `const void*`, and would convert
     a list item by item.
@@ -48,7 +48,7 @@ def c_parameters(a: Argument, for_cffi: bool = False) -> list[str]:
 
 
 def cpp_argument(a: Argument) -> str:
-    """The C++ expression that rebuilds one argument from its C parameters."""
+    """Return the C++ expression that rebuilds one argument from its C parameters."""
     n = a.name
     match a.type:
         case "Tensor" | "Tensor?":
@@ -126,7 +126,8 @@ def prototype(op: Operator, for_cffi: bool = False) -> str:
 
 
 def has_fast_form(op: Operator) -> bool:
-    """True for binary pointwise operators: two tensors and defaults, the most frequent call, get a second function."""
+    """Return True for binary pointwise operators: two tensors and defaults, the most frequent call, get a second
+    function."""
     types = [a.type for a in op.arguments[:2]]
     return (
         bool(op.pointwise)
@@ -141,7 +142,7 @@ def fast_prototype(op: Operator) -> str:
 
 
 def number_prototypes(op: Operator) -> list[tuple[str, str]]:
-    """The fast functions with a float or an int as second operand: (prototype, C++ expression of the number)."""
+    """Return the fast functions with a float or an int as second operand: (prototype, C++ expression of the number)."""
     return [
         (f"uh_handle uh_{op.cpp_name}_td(uh_handle a, double b)", "Scalar(b)"),
         (f"uh_handle uh_{op.cpp_name}_ti(uh_handle a, int64_t b)", "Scalar(b)"),
@@ -177,7 +178,7 @@ def ops_h(ops: list[Operator]) -> str:
 
 
 def definition(op: Operator) -> str:
-    """The C function (or functions) of one operator."""
+    """Return the C function (or functions) of one operator."""
     _, _, failure = RESULTS[result_kind(op)]
     call = f"ops::{op.cpp_name}({', '.join(cpp_argument(a) for a in op.arguments)})"
     name = f'"{op.name}"'
@@ -195,7 +196,7 @@ def definition(op: Operator) -> str:
 
 
 def ops_cpp(ops: list[Operator], family: str) -> str:
-    """The C functions of one family. The header with all prototypes is not included, as an edit of one family
+    """Return the C functions of one family. The header with all prototypes is not included, as an edit of one family
     would then recompile all of them."""
     lines = [HEAD, f'#include "capi/convert.h"\n#include "generated/ops/{family}.h"\n']
     lines.append("using namespace uh;  // NOLINT: this file is nothing but calls into uh\n")
@@ -203,5 +204,5 @@ def ops_cpp(ops: list[Operator], family: str) -> str:
 
 
 def cdef_block(text: str) -> str:
-    """The declarations between the `cdef begin` and `cdef end` marks of a header."""
+    """Return the declarations between the `cdef begin` and `cdef end` marks of a header."""
     return "\n".join(part.split("/* cdef end */")[0] for part in text.split("/* cdef begin */")[1:])

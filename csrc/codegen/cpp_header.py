@@ -60,7 +60,7 @@ NO_METHODS = {
 
 
 def default(a: Argument) -> str:
-    """The C++ text of an argument's default."""
+    """Return the C++ text of an argument's default."""
     text = a.default
     if text is None:
         raise DeclarationError(f"{a.name}: no default")
@@ -82,7 +82,7 @@ def default(a: Argument) -> str:
 
 
 def parameters(arguments: tuple[Argument, ...], defaults: bool) -> str:
-    """The parameter list; parameters after the last required one have defaults."""
+    """Return the parameter list; parameters after the last required one have defaults."""
     last = max((i for i, a in enumerate(arguments) if a.default is None), default=-1)
     parts = []
     for i, a in enumerate(arguments):
@@ -107,7 +107,7 @@ def result(op: Operator) -> str:
 
 
 def function(op: Operator, called: str) -> str:
-    """The definition of the free function."""
+    """Return the definition of the free function."""
     arguments = ", ".join(["op", *(name(a) for a in op.arguments)])
     lines = [f'  static uh_operator* const op = detail::find("aten::{op.full_name}");']
     outs = [name(a) for a in op.arguments if a.written]
@@ -124,7 +124,7 @@ def function(op: Operator, called: str) -> str:
 
 
 def names(ops: list[Operator]) -> dict[str, str]:
-    """The C++ name of each operator: PyTorch's, if its overloads have different parameters."""
+    """Return the C++ name of each operator: PyTorch's, if its overloads have different parameters."""
     used: set[tuple[str, ...]] = set()
     called = {}
     for op in ops:
@@ -138,14 +138,14 @@ def names(ops: list[Operator]) -> dict[str, str]:
 
 
 def is_method(op: Operator) -> bool:
-    """True if the operator is a method of its first argument, as in Python."""
+    """Return True if the operator is a method of its first argument, as in Python."""
     if op.form == "out" or not op.arguments or op.arguments[0].type not in ("Tensor", "Operand"):
         return False
     return op.arguments[0].name == "self" and op.name not in NO_METHODS
 
 
 def methods_inc(ops: list[Operator]) -> str:
-    """The declarations within class Tensor."""
+    """Return the declarations within class Tensor."""
     called = names(ops)
     lines = [HEAD + "// Included by class Tensor of underhood.hpp."]
     lines += [
@@ -174,5 +174,5 @@ def ops_hpp(ops: list[Operator]) -> str:
 
 
 def called_from_class(plain: str) -> str:
-    """A qualified call of the free function, which a method of the same name hides."""
+    """Return a qualified call of the free function, which a method of the same name hides."""
     return f"::uh::{plain}"

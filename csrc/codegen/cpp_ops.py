@@ -21,7 +21,7 @@ SIGNATURE_FILES = 8
 
 
 def ops_h(ops: list[Operator]) -> str:
-    """Operator objects and the functions that call them through the dispatcher."""
+    """Return operator objects and the functions that call them through the dispatcher."""
     lines = [HEAD, "#pragma once\n", '#include "dispatch/operator.h"\n', "namespace uh::ops {\n"]
     for op in ops:
         lines.append(f"extern Op<{op.signature}> {op.cpp_name}_op;")
@@ -34,7 +34,7 @@ def ops_h(ops: list[Operator]) -> str:
 
 
 def _default(a: Argument) -> str | None:
-    """The C++ text of an argument's default; None if the argument is required."""
+    """Return the C++ text of an argument's default; None if the argument is required."""
     if a.default is None or a.written:
         return None
     if a.default == "None":
@@ -52,7 +52,7 @@ def _default(a: Argument) -> str | None:
 
 
 def _with_defaults(op: Operator) -> str:
-    """The parameters; as C++ requires, one has a default only if all later ones do."""
+    """Return the parameters; as C++ requires, one has a default only if all later ones do."""
     parameters: list[str] = []
     open_end = True
     for a in reversed(op.arguments):
@@ -63,7 +63,7 @@ def _with_defaults(op: Operator) -> str:
 
 
 def all_ops_h(families: list[str]) -> str:
-    """Every operator of every family, and the function that registers them."""
+    """Return every operator of every family, and the function that registers them."""
     lines = [HEAD, "#pragma once\n"]
     lines += [f'#include "generated/ops/{family}.h"' for family in families]
     lines.append("\nnamespace uh::ops {\n\nvoid register_all();\n\n}  // namespace uh::ops\n")
@@ -71,7 +71,7 @@ def all_ops_h(families: list[str]) -> str:
 
 
 def signatures(ops: list[Operator]) -> list[list[str]]:
-    """The distinct C++ signatures, assigned to files by a checksum, so that a new one moves no other."""
+    """Return the distinct C++ signatures, assigned to files by a checksum, so that a new one moves no other."""
     files: list[list[str]] = [[] for _ in range(SIGNATURE_FILES)]
     for signature in sorted({op.signature for op in ops}):
         files[crc32(signature.encode()) % SIGNATURE_FILES].append(signature)
@@ -79,7 +79,7 @@ def signatures(ops: list[Operator]) -> list[list[str]]:
 
 
 def signatures_cpp(signatures: list[str]) -> str:
-    """The code of the operators of some signatures: Note [Operators are compiled once]."""
+    """Return the code of the operators of some signatures: Note [Operators are compiled once]."""
     lines = [HEAD, '#include "dispatch/operator_calls.h"\n', "namespace uh {\n"]
     lines += [f"template class Op<{signature}>;" for signature in signatures]
     lines.append("\n}  // namespace uh\n")
@@ -87,7 +87,7 @@ def signatures_cpp(signatures: list[str]) -> str:
 
 
 def kernels_h(ops: list[Operator]) -> str:
-    """Declarations of the hand-written kernels that the yaml names."""
+    """Return declarations of the hand-written kernels that the yaml names."""
     lines = [
         HEAD,
         "#pragma once\n",
@@ -111,7 +111,7 @@ def kernels_h(ops: list[Operator]) -> str:
 
 
 def pointwise_kernel(op: Operator) -> str:
-    """A pointwise operator on a device: passes its operands and parameters to the device's loop runner."""
+    """Return a pointwise operator on a device: passes its operands and parameters to the device's loop runner."""
     assert op.pointwise
     operands, params = [], []
     for a in op.arguments:
@@ -149,7 +149,7 @@ def _result_parameters(op: Operator) -> list[str]:
 
 
 def structured_kernel(op: Operator) -> str:
-    """A structured operator on a device: its shape rule checks and allocates, a kernel fills the results.
+    """Return a structured operator on a device: its shape rule checks and allocates, a kernel fills the results.
 
     Without results, the rule only checks, and the kernel writes the schema's mutable arguments."""
     names = _result_names(op)
@@ -181,7 +181,7 @@ def structured_kernel(op: Operator) -> str:
 
 
 def copied_structured_kernel(op: Operator) -> str:
-    """The functional form of an operator with a structured in-place form, which it runs on a copy of `self`."""
+    """Return the functional form of an operator with a structured in-place form, which it runs on a copy of `self`."""
     first, *others = (a.name for a in op.arguments)
     types = ", ".join(a.cpp for a in op.arguments)
     inplace = op.inplace_cpp_name
@@ -201,7 +201,7 @@ def copied_structured_kernel(op: Operator) -> str:
 
 
 def structured_h(ops: list[Operator], family: str) -> str:
-    """Structured operators as templates over a device's loop runner or kernel, and their registration."""
+    """Return structured operators as templates over a device's loop runner or kernel, and their registration."""
     structured = [structured_kernel(op) for op in ops if op.is_structured]
     structured += [copied_structured_kernel(op) for op in ops if op.copied_structured]
     lines = [
@@ -234,7 +234,7 @@ def structured_h(ops: list[Operator], family: str) -> str:
 
 
 def _formed_kernel(op: Operator) -> str:
-    """The kernel of an in-place or out= form: runs the functional form, then writes its result."""
+    """Return the kernel of an in-place or out= form: runs the functional form, then writes its result."""
     inputs = [a for a in op.arguments if op.form == "inplace" or not a.written]
     outs = [a.name for a in op.written]
     write = (
@@ -265,7 +265,7 @@ def _formed_kernel(op: Operator) -> str:
 
 
 def _inplace_or_view(op: Operator) -> str | None:
-    """The ADInplaceOrView kernel, which tracks views and bumps versions; None if the operator needs none."""
+    """Return the ADInplaceOrView kernel, which tracks views and bumps versions; None if the operator needs none."""
     names = ", ".join(a.name for a in op.arguments)
     call = f"ops::{op.cpp_name}_op.redispatch(keys.below(Key::kADInplaceOrView), {names})"
     head = f"{op.cpp_result} {op.cpp_name}_ad(KeySet keys, {op.cpp_parameters}) {{"
@@ -302,14 +302,14 @@ def _holds_tensors(argument: Argument) -> bool:
 
 
 def checked(op: Operator) -> bool:
-    """True if a generated check of the tensors' devices runs before a hand-written kernel."""
+    """Return True if a generated check of the tensors' devices runs before a hand-written kernel."""
     tensors = [a for a in op.arguments if _holds_tensors(a)]
     several = len(tensors) > 1 or any(a.type.endswith("[]") for a in tensors)
     return several and not op.composite and not op.any_device
 
 
 def _checked_kernel(op: Operator, kernel: str) -> str:
-    """A hand-written kernel after the check that its tensors are on one device."""
+    """Return a hand-written kernel after the check that its tensors are on one device."""
     names = ", ".join(a.name for a in op.arguments)
     tensors = ", ".join(a.name for a in op.arguments if _holds_tensors(a))
     return (
@@ -320,7 +320,7 @@ def _checked_kernel(op: Operator, kernel: str) -> str:
 
 
 def _copied_kernel(op: Operator) -> str:
-    """The functional form of an operator with an in-place kernel only, which it runs on a copy."""
+    """Return the functional form of an operator with an in-place kernel only, which it runs on a copy."""
     first, *others = (a.name for a in op.arguments)
     tensors = ", ".join(a.name for a in op.arguments if _holds_tensors(a))
     check = f'  check_one_device(keys, "{op.name}", {tensors});\n' if checked(op) else ""
@@ -332,7 +332,7 @@ def _copied_kernel(op: Operator) -> str:
 
 
 def generated_kernels(op: Operator) -> list[str]:
-    """The C++ of every kernel that is generated for an operator."""
+    """Return the C++ of every kernel that is generated for an operator."""
     kernels = [folds.kernel(op)] if op.fold else []
     if op.copied and not op.copied_structured:
         kernels.append(_copied_kernel(op))
@@ -345,7 +345,7 @@ def generated_kernels(op: Operator) -> list[str]:
 
 
 def differentiation(op: Operator) -> str:
-    """The operator's member of Differentiation (dispatch/operator.h)."""
+    """Return the operator's member of Differentiation (dispatch/operator.h)."""
     if op.composite and op.form == "functional" and not op.gradient:
         return "Composite"
     if (op.gradient or op.decompose) and op.form != "out":
@@ -358,7 +358,7 @@ def differentiation(op: Operator) -> str:
 
 
 def register_cpp(ops: list[Operator], family: str) -> str:
-    """The operator objects of a family, its generated kernels, and the list that registers them."""
+    """Return the operator objects of a family, its generated kernels, and the list that registers them."""
     lines = [
         HEAD,
         '#include "dispatch/dispatcher.h"',

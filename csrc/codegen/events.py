@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 def parse(path: Path) -> list[Entry]:
-    """The entries of the list in order. A duplicate name or number is an error."""
+    """Return the entries of the list in order. A duplicate name or number is an error."""
     entries: list[Entry] = []
     for name, number, _, *columns in lists.entries(path, "UH_EVENT", 10):
         fields = tuple(str(field) for field in columns[:5])
@@ -51,7 +51,7 @@ def parse(path: Path) -> list[Entry]:
 
 
 def render(entries: list[Entry]) -> str:
-    """The module's text."""
+    """Return the module's text."""
     constants = "".join(f"{entry.name} = {entry.number}\n" for entry in entries)
     rows = "".join(
         f"    {e.name}: Kind({e.name!r}, {e.number}, {e.fields!r}, {e.blob!r}, {e.sentence!r}),\n"

@@ -242,7 +242,7 @@ class Parser:
         raise self.error(f"expected a value of type {expected.value}, got {actual.value}", column)
 
     def common(self, a: Node, b: Node, column: int) -> Type:
-        """The common type of two values."""
+        """Return the common type of two values."""
         types = {a.type, b.type} - {Type.NUMBER}
         if not types:
             return Type.NUMBER
@@ -438,7 +438,7 @@ class TextPrinter:
 
 
 def number(node: Node) -> float | None:
-    """The value of a tree of literals, as a double; None if it contains anything else."""
+    """Return the value of a tree of literals, as a double; None if it contains anything else."""
     match node:
         case Literal(text=text) if text[:1].isdigit() or text[:1] == ".":
             return float(text)

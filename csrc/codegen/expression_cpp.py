@@ -103,7 +103,7 @@ class Printer(TextPrinter):
         return f"{self.inside(a, min_level)} {op} {self.inside(b, max(min_level, level + 1))}"
 
     def literal(self, node: Node) -> str:
-        """A number, computed in double and then rounded to its type."""
+        """Return a number, computed in double and then rounded to its type."""
         text = _double(node)
         match node.type:
             case Type.FLOAT if isinstance(node, Literal):
@@ -124,7 +124,7 @@ class Printer(TextPrinter):
 
 
 def _double(node: Node, min_level: int = 0) -> str:
-    """A tree of literals as in the source."""
+    """Return a tree of literals as in the source."""
     match node:
         case Literal(text=text):
             return text
@@ -153,12 +153,12 @@ def _has_arithmetic(helper: Helper) -> bool:
 
 
 def cpp(node: Node, category: str) -> str:
-    """The C++ of an expression, for a loop over one category of dtypes."""
+    """Return the C++ of an expression, for a loop over one category of dtypes."""
     return Printer(category == "int").text(node)
 
 
 def function(helper: Helper, body: Body, element: str) -> str:
-    """One helper as a function; of any element type, or of floats."""
+    """Return one helper as a function; of any element type, or of floats."""
     types = CPP_TYPES | {Type.ELEMENT: element}
     parameters = ", ".join(f"{types[t]} {name}" for name, t in helper.parameters)
     generic = element == "T" and Type.ELEMENT in (t for _, t in helper.parameters)
@@ -176,7 +176,7 @@ def function(helper: Helper, body: Body, element: str) -> str:
 
 
 def helpers_h(helpers: dict[str, Helper]) -> str:
-    """The helpers that are declared as expressions; math.h includes it after the functions that they call."""
+    """Return the helpers that are declared as expressions; math.h includes it after the functions that they call."""
     lines = [HEAD, "#pragma once\n", "namespace uh::UH_ISA::m {\n"]
     for helper in helpers.values():
         if helper.body:

@@ -68,7 +68,7 @@ class Function:
 
 @cache
 def functions() -> dict[tuple[str, str], Function]:
-    """The blocks of functions.cl by name and category."""
+    """Return the blocks of functions.cl by name and category."""
     blocks: dict[tuple[str, str], Function] = {}
     name, categories, lines = "", [], []
 
@@ -251,7 +251,7 @@ def _is_float(value: float) -> bool:
 
 
 def _float(value: float) -> str:
-    """A literal of OpenCL C: the float nearest to a double."""
+    """Return a literal of OpenCL C: the float nearest to a double."""
     rounded = struct.unpack("f", struct.pack("f", value))[0]
     text = f"{rounded:.9g}"
     return f"{text if set('.e') & set(text) else text + '.0'}f"
@@ -268,7 +268,7 @@ class Program:
 
 
 def program(op: Operator, category: str) -> Program | None:
-    """The program of an operator's kernel; None if it has no kernel for the category."""
+    """Return the program of an operator's kernel; None if it has no kernel for the category."""
     entry = op.pointwise
     assert entry
     tree = parsed(op, "float" if category == "double" else category)
@@ -297,7 +297,7 @@ def program(op: Operator, category: str) -> Program | None:
 
 
 def has_kernel(op: Operator) -> bool:
-    """True if the operator has a kernel for any category."""
+    """Return True if the operator has a kernel for any category."""
     return any(program(op, category) for category in CATEGORIES)
 
 
@@ -307,7 +307,7 @@ def literal(text: str) -> str:
 
 
 def pointwise_cpp(ops: list[Operator]) -> str:
-    """pointwise_programs() of csrc/backend/opencl/pointwise.h."""
+    """Return pointwise_programs() of csrc/backend/opencl/pointwise.h."""
     table = rows(ops)
     families = sorted({op.family for op in table})
     helpers: dict[str, str] = {}
@@ -350,7 +350,7 @@ def pointwise_cpp(ops: list[Operator]) -> str:
 
 
 def sources_h(folder: Path) -> str:
-    """The files csrc/backend/opencl/*.cl as strings, by name."""
+    """Return the files csrc/backend/opencl/*.cl as strings, by name."""
     lines = [
         HEAD,
         "#pragma once\n",

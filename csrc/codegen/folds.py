@@ -31,7 +31,7 @@ def _expression(op: Operator, text: str, category: str) -> str:
 
 
 def folds_h(ops: list[Operator]) -> str:
-    """A FoldOperator for each entry with the key."""
+    """Return a FoldOperator for each entry with the key."""
     lines = [
         HEAD,
         "#pragma once\n",
@@ -52,7 +52,7 @@ def folds_h(ops: list[Operator]) -> str:
 
 
 def table_cpp(ops: list[Operator]) -> str:
-    """fold_operators() of csrc/backend/cpu/reduce/reducer.h, sorted by name."""
+    """Return fold_operators() of csrc/backend/cpu/reduce/reducer.h, sorted by name."""
     names = ", ".join(f"fold_{op.cpp_name}" for op in _folded(ops))
     return (
         f'{HEAD}\n#include "generated/folds.h"\n\nnamespace uh {{\n\n'
@@ -89,7 +89,7 @@ def opencl_cpp(ops: list[Operator]) -> str:
 
 
 def loops_cpp(ops: list[Operator]) -> str:
-    """The folds of expressions, for each dtype that sums are computed in."""
+    """Return the folds of expressions, for each dtype that sums are computed in."""
     lines = [
         f'{HEAD}#ifdef __OPTIMIZE__\n#pragma GCC optimize("O3")\n#endif\n\n#include "backend/cpu/fold.h"',
         "".join(f'#include "backend/cpu/{name}.h"\n' for name in LOOP_HEADERS),
@@ -125,7 +125,7 @@ def loops_cpp(ops: list[Operator]) -> str:
 
 
 def kernel(op: Operator) -> str:
-    """The CPU kernel: the fold over the dimensions that the call names."""
+    """Return the CPU kernel: the fold over the dimensions that the call names."""
     types = {a.name: a.type for a in op.arguments}
     dim = {"": "std::nullopt", "int?": "as_dims(dim)"}.get(types.get("dim", ""), "dim")
     used = {"self", "dim"}

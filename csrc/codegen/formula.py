@@ -17,7 +17,7 @@ WORDS = {"&&": "and", "||": "or"}
 
 
 def formula(node: Node, braces: bool = False) -> str:
-    """The formula of a node. `braces`: operands and parameters are fields for str.format."""
+    """Return the formula of a node. `braces`: operands and parameters are fields for str.format."""
     return _print(node, braces)[0]
 
 
@@ -81,14 +81,14 @@ def _limit(node: tree.Select) -> str:
 
 
 def of(op: Operator, braces: bool = False) -> str:
-    """The formula of an operator for floats; for integers if it does not support floats."""
+    """Return the formula of an operator for floats; for integers if it does not support floats."""
     node = parsed(op, "float") or parsed(op, "int") or parsed(op, "complex")
     assert node, f"{op.schema} exists for no dtype"
     return formula(node, braces)
 
 
 def formulas_py(ops: list[Operator]) -> str:
-    """FORMULAS: full name -> formula with `{self}` for an argument."""
+    """Return FORMULAS: the formula of each full name, with `{self}` for an argument."""
     lines = [HEAD, "FORMULAS = {"]
     lines += [f"    {op.full_name!r}: {of(op, True)!r}," for op in rows(ops)]
     return "\n".join([*lines, "}\n"])

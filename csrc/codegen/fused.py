@@ -17,7 +17,7 @@ HEAD = "// Generated from csrc/ops yaml by csrc/codegen/fused.py. Do not edit.\n
 
 
 def roles(op: Operator) -> str:
-    """Per argument of the schema: 'o' for an operand of the loop, 'p' for a parameter."""
+    """Return for each argument of the schema 'o' for an operand of the loop, 'p' for a parameter."""
     read = operands(op)
     letters = {a.name: "o" if a.name in read else "p" for a in op.arguments}
     unknown = [a.name for a in op.arguments if a.name not in read and a.type not in PARAMETERS]
@@ -26,7 +26,7 @@ def roles(op: Operator) -> str:
 
 
 def refuses_zero(op: Operator) -> bool:
-    """True if its integer loops report divisions by zero, which a step cannot."""
+    """Return True if its integer loops report divisions by zero, which a step cannot."""
     return any(
         isinstance(node, Call) and node.helper.zero_division
         for tree in (parsed(op, "int"), parsed(op, "bool"))
@@ -36,7 +36,7 @@ def refuses_zero(op: Operator) -> bool:
 
 
 def postfix_of(op: Operator, floats: bool) -> str:
-    """Its expression for machine code (postfix.py), if it maps floats to floats and has the default loop."""
+    """Return its expression for machine code (postfix.py), if it maps floats to floats and has the default loop."""
     assert op.pointwise
     tree = parsed(op, "float")
     special = op.pointwise.loop != "loop" or op.pointwise.promotion in RESULT_BOOL | {"where"}
@@ -51,7 +51,7 @@ def postfix_of(op: Operator, floats: bool) -> str:
 
 
 def table_cpp(ops: list[Operator]) -> str:
-    """step_operators() of csrc/jit/fused/step_operators.h."""
+    """Return step_operators() of csrc/jit/fused/step_operators.h."""
     steps = sorted(rows(ops), key=lambda op: op.full_name.encode())
     lines = [HEAD, '#include "jit/fused/step_operators.h"\n']
     lines += [f'#include "generated/pointwise/{f}.h"' for f in sorted({op.family for op in steps})]

@@ -17,7 +17,7 @@ Argument = str | int
 
 
 def entries(path: Path, macro: str, columns: int) -> list[tuple[Argument, ...]]:
-    """The arguments of every entry of a list, in order. Another number of columns is an error."""
+    """Return the arguments of every entry of a list, in order. Another number of columns is an error."""
     table = []
     current = ""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -91,7 +91,7 @@ class BitField(NamedTuple):
 
 
 def dtypes(source: Path) -> list[tuple[Argument, ...]]:
-    """The rows of base/dtypes.inc, in the order of their codes."""
+    """Return the rows of base/dtypes.inc, in the order of their codes."""
     path = source / "base" / "dtypes.inc"
     return [
         row for macro in ("UH_REAL_DTYPES", "UH_COMPLEX_DTYPES") for row in entries(path, macro, 7)
@@ -99,7 +99,7 @@ def dtypes(source: Path) -> list[tuple[Argument, ...]]:
 
 
 def codes_py(source: Path) -> str:
-    """The text of engine/_generated/codes.py."""
+    """Return the text of engine/_generated/codes.py."""
     text = HEADER + "\nDTYPES: tuple[DTypeInfo, ...] = (\n"
     text += "".join(f"    DTypeInfo{row[2:]!r},\n" for row in dtypes(source)) + ")\n"
     codes = source / "events" / "codes.inc"

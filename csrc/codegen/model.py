@@ -423,7 +423,7 @@ def _default_python(name: str) -> tuple[str, ...]:
 
 
 def _gradient(entry: dict) -> dict[tuple[str, ...], str]:
-    """`self: formula`, or `input, weight: formula` for a formula that returns a tuple."""
+    """Return `self: formula`, or `input, weight: formula` for a formula that returns a tuple."""
     formulas = entry.get("gradient") or {}
     if formulas in ("none", "constant"):
         return {}
@@ -438,7 +438,7 @@ def _gradient(entry: dict) -> dict[tuple[str, ...], str]:
 
 
 def _overlap(entry: dict, arguments: tuple[Argument, ...]) -> tuple[tuple[str, bool], ...]:
-    """`partial` or `any` for all tensors of an entry, or a table for some of them and `out`."""
+    """Return `partial` or `any` for all tensors of an entry, or a table for some of them and `out`."""
     declared = entry.get("overlap", {})
     tensors = [a.name for a in arguments if a.type in ("Tensor", "Tensor?", "Operand")]
     table = declared if isinstance(declared, dict) else dict.fromkeys(tensors, declared)
@@ -498,7 +498,7 @@ def _with_form_names(op: Operator) -> Operator:
 
 @cache
 def load_tags() -> list[tuple[str, str]]:
-    """The (name, description) of every tag, in the order of its numbers."""
+    """Return the (name, description) of every tag, in the order of its numbers."""
     table = yaml.safe_load((Path(__file__).parent.parent / "dispatch" / "tags.yaml").read_text())
     return [(row["tag"], " ".join(row["desc"].split())) for row in table]
 
@@ -637,7 +637,7 @@ def _inplace(op: Operator) -> Operator:
 
 
 def _inplace_alias(alias: str) -> str:
-    """The in-place form of an alias: `__iand__` for `__and__`, `floordiv_` for `floordiv`."""
+    """Return the in-place form of an alias: `__iand__` for `__and__`, `floordiv_` for `floordiv`."""
     return f"__i{alias[2:]}" if alias.startswith("__") else f"{alias}_"
 
 
@@ -665,7 +665,7 @@ def _out(op: Operator) -> Operator:
 
 
 def entries(path: Path) -> list[tuple[int, str, dict]]:
-    """The entries of one yaml file: (line, text, content)."""
+    """Return the entries of one yaml file: (line, text, content)."""
     text = path.read_text()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     node = loader.get_single_node()
@@ -681,7 +681,7 @@ def entries(path: Path) -> list[tuple[int, str, dict]]:
 
 
 def load(folder: Path) -> list[Operator]:
-    """Every operator of csrc/ops/*.yaml, in file and entry order."""
+    """Return every operator of csrc/ops/*.yaml, in file and entry order."""
     ops: list[Operator] = []
     for path in sorted(folder.glob("*.yaml")):
         try:
@@ -705,7 +705,7 @@ def load(folder: Path) -> list[Operator]:
 
 
 def _suffix_taken(ops: list[Operator], entry: list[Operator]) -> list[Operator]:
-    """The operators of an entry; if their plain C++ name is in use, the overload is appended."""
+    """Return the operators of an entry; if their plain C++ name is in use, the overload is appended."""
     names = {op.cpp_name for op in ops}
     first = entry[0]
     if first.cpp_name not in names or not first.overload:
@@ -717,7 +717,7 @@ def _suffix_taken(ops: list[Operator], entry: list[Operator]) -> list[Operator]:
 
 
 def families(ops: list[Operator]) -> dict[str, list[Operator]]:
-    """The operators by yaml file."""
+    """Return the operators by yaml file."""
     by_family: dict[str, list[Operator]] = {}
     for op in ops:
         by_family.setdefault(op.family, []).append(op)

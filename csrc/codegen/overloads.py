@@ -13,7 +13,7 @@ HEAD = "// Generated from csrc/ops yaml by csrc/codegen/overloads.py. Do not edi
 
 
 def overload_constants(op: Operator) -> list[str]:
-    """The schemas of the overloads of an operator."""
+    """Return the schemas of the overloads of an operator."""
     lines: list[str] = []
     for i, text in enumerate(op.overloads):
         name, overload, arguments, results = schema_tables.parse_schema(text)
@@ -23,7 +23,7 @@ def overload_constants(op: Operator) -> list[str]:
 
 
 def rows(op: Operator) -> list[str]:
-    """Rows of an operator, one per overload: the operator, the schema, and values of arguments that it lacks."""
+    """Return rows of an operator, one per overload: the operator, the schema, and values of arguments that it lacks."""
     defaults = ", ".join(f'{{"{name}", {value}}}' for name, value in op.overload_defaults)
     return [
         f'    {{"{op.full_name}", {op.cpp_name}_{i}_schema, {{{defaults}}}}},'
@@ -32,7 +32,7 @@ def rows(op: Operator) -> list[str]:
 
 
 def alias_rows(ops: list[Operator]) -> list[str]:
-    """Rows of aliases: `{"aten::absolute", "aten::abs"}`."""
+    """Return rows of aliases: `{"aten::absolute", "aten::abs"}`."""
     pairs = {
         (alias if "::" in alias else f"aten::{alias}", f"aten::{op.name}")
         for op in ops
@@ -42,7 +42,7 @@ def alias_rows(ops: list[Operator]) -> list[str]:
 
 
 def table_cpp(ops: list[Operator]) -> str:
-    """overload_table() of csrc/jit/schema_matching/overload.h; the rows of an operator are adjacent."""
+    """Return overload_table() of csrc/jit/schema_matching/overload.h; the rows of an operator are adjacent."""
     lines = [HEAD, '#include "generated/schema_types.h"']
     lines += ['#include "jit/schema_matching/overload.h"\n', "namespace uh::jit {", "namespace {\n"]
     lines += [line for op in ops for line in overload_constants(op)]

@@ -69,7 +69,7 @@ SMALL_FLOATS = {"Half", "BFloat16"}
 
 
 def rows(ops: list[Operator]) -> list[Operator]:
-    """One operator per table row: the functional form."""
+    """Return one operator per table row: the functional form."""
     return [op for op in ops if op.pointwise and op.form == "functional"]
 
 
@@ -90,7 +90,7 @@ _TREES: dict[tuple[str, str], Node | None] = {}
 
 
 def parsed(op: Operator, category: str) -> Node | None:
-    """The expression for one dtype category; None if the operator does not support it."""
+    """Return the expression for one dtype category; None if the operator does not support it."""
     key = op.cpp_name, category
     if key not in _TREES:
         _TREES[key] = _parse(op, category)
@@ -125,7 +125,7 @@ def _result_strides(rule: str) -> str:
 
 
 def family_h(ops: list[Operator]) -> str:
-    """The declarations of one family's pointwise operators, which their kernels pass to the loop runner."""
+    """Return the declarations of one family's pointwise operators, which their kernels pass to the loop runner."""
     lines = [
         HEAD,
         "#pragma once\n",
@@ -160,12 +160,12 @@ def family_h(ops: list[Operator]) -> str:
 
 
 def suffix(ctype: str) -> str:
-    """The part of a loop's name that names its element type."""
+    """Return the part of a loop's name that names its element type."""
     return re.sub(r"\W", "_", ctype.removesuffix("_t").removeprefix("std::")).strip("_").lower()
 
 
 def _bits(op: Operator, operand: str) -> str:
-    """The expression over the bits of a 16-bit float, for operators with one operand."""
+    """Return the expression over the bits of a 16-bit float, for operators with one operand."""
     assert op.pointwise
     names: dict[str, Node] = {operand: Operand(Type.ELEMENT, operand)}
     origin = f"{op.family}.yaml:{op.line}: {op.full_name}, bits16"
@@ -180,7 +180,7 @@ def is_short(node: Node) -> bool:
 
 
 def _steps(node: Node) -> Iterator[Node | None]:
-    """The operations of an expression of floats, with those of helpers; None for one without an instruction."""
+    """Yield the operations of an expression of floats, with those of helpers; None for one without an instruction."""
     for part in walk(node):
         if isinstance(part, Call):
             body = part.helper.float_body or part.helper.body
@@ -269,7 +269,7 @@ LOOP_HEADERS = ("blocks", "functions", "loops", "pointwise", "special", "special
 
 
 def chunk_cpp(table: list[Operator]) -> str:
-    """The loops of some operators, and for each operator the row that lists them by dtype."""
+    """Return the loops of some operators, and for each operator the row that lists them by dtype."""
     lines = [
         HEAD,
         "".join(f'#include "backend/cpu/{name}.h"\n' for name in LOOP_HEADERS),

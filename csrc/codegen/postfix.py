@@ -102,7 +102,7 @@ class Printer:
 
 
 def postfix(node: Node, names: dict[str, str], floats: bool) -> str:
-    """The code of an expression over float, or over double; "" if it is not straight-line arithmetic."""
+    """Return the code of an expression over float, or over double; "" if it is not straight-line arithmetic."""
     try:
         code = Printer(floats).print(node, {name: [word] for name, word in names.items()})
     except NotSimpleError:

@@ -73,7 +73,7 @@ def py_name(a: Argument) -> str:
 
 
 def c_arguments(a: Argument) -> str:
-    """The Python expression(s) that pass one argument to the C function."""
+    """Return the Python expression(s) that pass one argument to the C function."""
     n = py_name(a)
     match a.type:
         case "Tensor":
@@ -110,7 +110,7 @@ def c_arguments(a: Argument) -> str:
 
 
 def default_text(a: Argument, op: Operator) -> str:
-    """A default in Python. Losses in PyTorch's top namespace are not reduced by default."""
+    """Return a default in Python. Losses in PyTorch's top namespace are not reduced by default."""
     text = a.default
     assert text is not None
     if a.name == "reduction" and "function" in op.python:
@@ -123,13 +123,13 @@ NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 
 
 def numpy_names(op: Operator) -> list[tuple[str, str]]:
-    """(PyTorch's name, NumPy's name) of the arguments that have two."""
+    """Return (PyTorch's name, NumPy's name) of the arguments that have two."""
     names = {a.name for a in op.arguments}
     return [(n, NUMPY_NAMES[n]) for n in NUMPY_NAMES if n in names and NUMPY_NAMES[n] not in names]
 
 
 def signature(op: Operator, more: str = "") -> str:
-    """The parameters in Python's order; the C ABI has the order of the schema."""
+    """Return the parameters in Python's order; the C ABI has the order of the schema."""
     parts, starred, defaulted = [], False, False
     second = dict(numpy_names(op))
     for a in op.arguments:
@@ -163,7 +163,7 @@ def _second_names(op: Operator) -> str:
 
 
 def _older(op: Operator, call: str, more: str = "") -> str:
-    """The line that recognises arguments in the order of an older version."""
+    """Return the line that recognises arguments in the order of an older version."""
     if not op.older:
         return ""
     orders = tuple(order.replace("self", "input") for order in op.older)
@@ -192,7 +192,7 @@ def _call(op: Operator) -> str:
 
 
 def _named(op: Operator) -> bool:
-    """True if the results have names, so that they are returned as a named tuple."""
+    """Return True if the results have names, so that they are returned as a named tuple."""
     return len(op.results) > 1 and all(r.name for r in op.results)
 
 
@@ -222,7 +222,7 @@ def _finish(op: Operator) -> str:
 
 
 def raw(op: Operator) -> str:
-    """One function per operator, named like its C++ function."""
+    """Return one function per operator, named like its C++ function."""
     spread = ""
     if op.varargs:
         v = op.varargs
@@ -251,7 +251,7 @@ def raw(op: Operator) -> str:
 
 
 def with_out(op: Operator, out: Operator) -> str:
-    """The public function of an operator that also has an out= form."""
+    """Return the public function of an operator that also has an out= form."""
     names = [py_name(a) for a in op.arguments]
     passed = [
         f"*_{n}, {n}={n}" if n == op.varargs else f"{n}={n}" if a.keyword_only else n
@@ -282,7 +282,7 @@ def public_function(op: Operator) -> str:
 
 
 def overload_text(op: Operator, call: str) -> str:
-    """The Overload (engine/overload_resolution.py) of an operator."""
+    """Return the Overload (engine/overload_resolution.py) of an operator."""
     parameters = "".join(
         f"Parameter({schema_tables.type_name(a.schema_type)}, {py_name(a)!r}, {a.default is None}, "
         f"{a.keyword_only}, {a.takes_number}), "
@@ -292,7 +292,7 @@ def overload_text(op: Operator, call: str) -> str:
 
 
 def _chooser(name: str, ops: list[Operator], calls: list[str], variable: str) -> str:
-    """The public function of several overloads."""
+    """Return the public function of several overloads."""
     listed = "".join(f"    {overload_text(o, c)},\n" for o, c in zip(ops, calls, strict=True))
     doc = "\n\n".join(f"{o.doc}\n\nSchema: ``{o.schema}``" for o in ops)
     return f"{variable} = overloaded({name!r}, {doc!r}, [\n{listed}])\n"
@@ -316,7 +316,7 @@ class Public:
 
 
 def namespaces(group: list[Operator]) -> dict[str, list[int]]:
-    """The overloads of one name by namespace (or "function", "method"), as indices in the group."""
+    """Return the overloads of one name by namespace (or "function", "method"), as indices in the group."""
     indices: dict[str, list[int]] = {}
     for i, op in enumerate(group):
         for namespace in op.python:
@@ -327,7 +327,7 @@ def namespaces(group: list[Operator]) -> dict[str, list[int]]:
 
 
 def family_py(family: str, ops: list[Operator]) -> list[str]:
-    """The header, the C functions and one Python function per operator of a family."""
+    """Return the header, the C functions and one Python function per operator of a family."""
     lines = [HEAD.replace("{family}", family)]
     # Bound once: each use of an attribute of `lib` is a function call and a dictionary look-up.
     lines += [f"_uh_{op.cpp_name} = lib.uh_{op.cpp_name}" for op in ops]
@@ -342,7 +342,7 @@ def family_py(family: str, ops: list[Operator]) -> list[str]:
 
 
 def modules(ops: list[Operator]) -> dict[str, str]:
-    """The text of every module of engine/_generated, by its path there."""
+    """Return the text of every module of engine/_generated, by its path there."""
     public = Public()
     lines: dict[str, list[str]] = {}
     for op in ops:
@@ -399,7 +399,7 @@ def _home(name: str, overloads: list[Operator]) -> str:
 
 
 def is_factory(op: Operator) -> bool:
-    """True for a function that creates a tensor from no other, so that it follows the default device."""
+    """Return True for a function that creates a tensor from no other, so that it follows the default device."""
     names = [a.name for a in op.arguments]
     tensors = any(a.schema_type.base == "Tensor" for a in op.arguments)
     in_space = any(space in op.python for space in NAMESPACES)
@@ -407,7 +407,7 @@ def is_factory(op: Operator) -> bool:
 
 
 def index_py(ops: list[Operator], public: Public) -> str:
-    """ops.py: the module of every function, and the function that every public name calls."""
+    """Return ops.py: the module of every function, and the function that every public name calls."""
 
     def listed(title: str, table: dict[str, str]) -> str:
         return f"{title} = {{\n" + "".join(f"    {k!r}: {v!r},\n" for k, v in table.items()) + "}\n"

@@ -14,7 +14,7 @@ TENSORS = {"tensor", "tensors", "operand", "result"}
 
 
 def row(op: Operator) -> str:
-    """The row of an operator: its name, a bit per saved argument, and true if a result is saved."""
+    """Return the row of an operator: its name, a bit per saved argument, and true if a result is saved."""
     saved = {s.name: s.kind.partition(":")[0] for s in saved_values(op)}
     tensors = {name for name, kind in saved.items() if kind in TENSORS}
     bits = sum(1 << i for i, a in enumerate(op.arguments) if a.name in tensors)
@@ -23,7 +23,7 @@ def row(op: Operator) -> str:
 
 
 def table_cpp(ops: list[Operator]) -> str:
-    """saved_table() of csrc/jit/group/saved_for_backward.h, sorted by name."""
+    """Return saved_table() of csrc/jit/group/saved_for_backward.h, sorted by name."""
     differentiable = sorted((op for op in ops if op.gradient), key=lambda op: op.full_name.encode())
     lines = [HEAD, '#include "jit/group/saved_for_backward.h"\n', "namespace uh::jit {\n"]
     lines.append("std::span<const SavedByOperator> saved_table() {")

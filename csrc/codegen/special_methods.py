@@ -84,7 +84,7 @@ INVERT = """def __invert__(self):
 
 
 def _head(name: str, target: str) -> list[str]:
-    """The first lines, which reject a call without an operand, or with `out=`."""
+    """Return the first lines, which reject a call without an operand, or with `out=`."""
     option = OPTIONS.get(name)
     lines = [
         f"def {name}(self, other=NotImplemented, {f'{option}=None, ' if option else ''}out=None):",
@@ -99,7 +99,7 @@ def _head(name: str, target: str) -> list[str]:
 
 
 def _converted(name: str) -> list[str]:
-    """The lines that convert NumPy operands, and return NotImplemented for other classes."""
+    """Return the lines that convert NumPy operands, and return NotImplemented for other classes."""
     arrays = ", arrays=True" if name in OF_ARRAYS else ""
     return [
         "    if not isinstance(other, _OPERANDS):",

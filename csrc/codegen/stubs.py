@@ -88,7 +88,7 @@ def _is_literal(text: str) -> bool:
 
 
 def parameters(op: Operator, method: bool, out: Operator | None) -> list[str]:
-    """The variants of an operator's parameters: passed item by item, and with NumPy's names."""
+    """Return the variants of an operator's parameters: passed item by item, and with NumPy's names."""
     second = python_ops.numpy_names(op)
     ways = [dict(some) for n in range(len(second) + 1) for some in combinations(second, n)]
     if op.varargs:
@@ -133,7 +133,7 @@ def result(op: Operator) -> str:
 
 
 def _named_results(ops: Iterable[Operator]) -> str:
-    """NamedTuple classes for results that have names."""
+    """Return NamedTuple classes for results that have names."""
     classes = {}
     for op in ops:
         if result(op).startswith("_") and op.name not in classes and len(op.results) > 1:
@@ -143,7 +143,7 @@ def _named_results(ops: Iterable[Operator]) -> str:
 
 
 def _definition(name: str, ways: list[tuple[str, str]], doc: str, indent: str) -> str:
-    """`def name(...)`, as typing overloads if there are several variants."""
+    """Return `def name(...)`, as typing overloads if there are several variants."""
     lines = []
     for i, (params, returned) in enumerate(dict.fromkeys(ways)):
         mark = f"{indent}@overload\n" if len(dict.fromkeys(ways)) > 1 else ""
@@ -159,7 +159,7 @@ def _doc(op: Operator, is_full: bool, indent: str) -> str:
 
 
 def generated(ops: list[Operator]) -> dict[str, dict[str, str]]:
-    """Namespace (or "function", "method") -> name -> definition."""
+    """Return the definitions by namespace (or "function", "method") and name."""
     outs = {op.base or op.name: op for op in ops if op.form == "out" or op.overload == "out"}
     named: dict[str, list[Operator]] = {}
     for op in ops:
@@ -207,7 +207,7 @@ class _Escape(ast.NodeTransformer):
 
 
 def _method_text(function: ast.FunctionDef, name: str, more: str = "") -> str:
-    """A function of engine/*.py as a method: its first parameter is the tensor."""
+    """Return a function of engine/*.py as a method: its first parameter is the tensor."""
     copy = ast.parse(ast.unparse(function)).body[0]
     assert isinstance(copy, ast.FunctionDef)
     for a in [*copy.args.posonlyargs, *copy.args.args, *copy.args.kwonlyargs]:
@@ -310,7 +310,7 @@ class Written:
 
 
 def stubs(ops: list[Operator], engine: Path) -> dict[str, str]:
-    """Path in engine/_generated -> text."""
+    """Return the source of each stub by its path in engine/_generated."""
     tables, written = generated(ops), Written(engine)
     methods, functions = {**tables["method"], **written.methods}, dict(tables["function"])
     for op in ops:

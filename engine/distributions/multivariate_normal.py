@@ -31,7 +31,7 @@ class MatrixForms(Distribution):
 
     @derived
     def scale_tril(self) -> Tensor:
-        """The lower triangle L of the matrix L Lᵀ."""
+        """Return the lower triangle L of the matrix L Lᵀ."""
         return engine.linalg.cholesky(self.covariance_matrix)
 
     @derived
@@ -42,7 +42,7 @@ class MatrixForms(Distribution):
 
     @derived
     def precision_matrix(self) -> Tensor:
-        """The inverse of the matrix."""
+        """Return the inverse of the matrix."""
         return engine.cholesky_inverse(self.scale_tril)
 
     @staticmethod

@@ -65,7 +65,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 @function
 def block_diag(*tensors: Any) -> Tensor:
-    """A matrix of zeros with the given matrices (vectors as rows) along its diagonal.
+    """Return a matrix of zeros with the given matrices (vectors as rows) along its diagonal.
 
     >>> import engine
     >>> engine.block_diag(engine.tensor([[1]]), engine.tensor([2, 3])).tolist()

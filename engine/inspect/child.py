@@ -36,7 +36,8 @@ def begin(fd: int, script: str, module: str, steps: tuple[int, int | None] | Non
 
 
 def _await_writer(ring: Ring) -> None:
-    """The recorder starts the program first, and then makes the trace; if it cannot, it kills the program."""
+    """Wait for the writer: the recorder starts the program first, and then makes the trace; if it cannot, it kills
+    the program."""
     recorder = os.getppid()
     while not ring["writer_pid"] and os.getppid() == recorder:
         time.sleep(0.001)

@@ -67,7 +67,8 @@ def columns_of_packed(data: np.ndarray, first: int, count: int, time: int) -> Co
 
 
 def columns_of_planes(planes: np.ndarray) -> Columns:
-    """The fields of records from the 64 rows of their bytes: byte k of every record, as in traces of version 1."""
+    """Return the fields of records from the 64 rows of their bytes: byte k of every record, as in traces of version
+    1."""
     columns = {}
     for name in RECORD.names or ():
         dtype, offset = RECORD.fields[name][:2]  # type: ignore[index]

@@ -48,7 +48,7 @@ def may_be_view(schema: str) -> bool:
 
 
 def gradient_of(name: str) -> tuple[tuple[str, str], ...]:
-    """(arguments, formula) of each gradient formula that the entry of an operator declares."""
+    """Return (arguments, formula) of each gradient formula that the entry of an operator declares."""
     declared = _module("declarations")
     return () if declared is None else declared.GRADIENTS.get(name, ())
 
@@ -80,7 +80,7 @@ def _own_lines(entry: str) -> tuple[str, ...]:
 
 
 def _declarations() -> tuple[dict[Any, str], dict[str, Any]]:
-    """ENTRIES and OPERATORS; empty where the engine was built without them."""
+    """Return ENTRIES and OPERATORS; empty where the engine was built without them."""
     declared = _module("declarations")
     return ({}, {}) if declared is None else (declared.ENTRIES, declared.OPERATORS)
 

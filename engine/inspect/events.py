@@ -107,7 +107,7 @@ def dtype_code(name: str) -> int:
 
 
 def itemsize(dtype: str) -> int:
-    """Bytes of one element of the dtype with this name."""
+    """Return bytes of one element of the dtype with this name."""
     return DTYPES[_DTYPE_CODES[dtype]].itemsize if dtype in _DTYPE_CODES else 1
 
 

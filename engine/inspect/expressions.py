@@ -215,7 +215,7 @@ class _Tensor:
         self._evaluation = evaluation
 
     def attribute(self, name: str) -> Any:
-        """One of `_ATTRIBUTES`."""
+        """Return one of `_ATTRIBUTES`."""
         fact, history = self.fact, self.history
         if name == "grad":
             grad = history.autograd.grad(fact.id, self.m)
@@ -227,7 +227,7 @@ class _Tensor:
         return history.version(fact.counter, self.m) if name == "version" else values[name]
 
     def item(self, index: Any) -> Any:
-        """One element by its index, read alone; or a part of the array."""
+        """Return one element by its index, read alone; or a part of the array."""
         index = index if isinstance(index, tuple) else (index,)
         fact = self.fact
         if len(index) != len(fact.sizes) or not all(isinstance(each, int) for each in index):

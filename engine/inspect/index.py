@@ -53,7 +53,8 @@ class Index:
         return cls(indexes_directory() / name)
 
     def arrays(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
-        """The arrays of this name: those that were stored, else what `compute` returns, which is stored as well and
+        """Return the arrays of this name: those that were stored, else what `compute` returns, which is stored as
+        well and
         then mapped: no memory holds what the file has."""
         arrays = self.load(name)
         if arrays is None:
@@ -133,7 +134,7 @@ def _pieces(arrays: Arrays) -> Iterator[bytes]:
 
 
 def _part(data: np.ndarray, dtype: str, count: int, start: int) -> np.ndarray:
-    """One array of a file. Raises: ValueError where the file ends before it."""
+    """Return one array of a file. Raises: ValueError where the file ends before it."""
     end = start + count * np.dtype(dtype).itemsize
     if end > len(data):
         raise ValueError(f"{len(data)} bytes, expected {end}")

@@ -130,7 +130,7 @@ def is_users(path: str) -> bool:
 
 @cache
 def _source_folders() -> tuple[tuple[str, ...], str, tuple[str, ...]]:
-    """Underhood's own packages, its lessons, the folders of the standard library and packages."""
+    """Return Underhood's own packages, its lessons, the folders of the standard library and packages."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     own = tuple(os.path.join(root, package, "") for package in ("engine", "tui"))
     folders = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}

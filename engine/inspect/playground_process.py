@@ -58,7 +58,7 @@ class Kernel:
         self.running = False
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
-        """SIGINT: stops the user's code; between requests there is nothing to stop."""
+        """Stop the user's code by SIGINT; between requests there is nothing to stop."""
         if self.running:
             self._heard()
             raise KeyboardInterrupt

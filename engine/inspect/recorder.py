@@ -219,7 +219,7 @@ class ProgramRecording:
         return ""
 
     def _stop_recording(self, error: Exception) -> None:
-        """The disk is full, say: the program continues, and the trace ends here."""
+        """Stop recording, because the disk is full, say: the program continues, and the trace ends here."""
         self.problem = self._writer.give_up(error)
 
     def wait(self) -> int:
@@ -339,7 +339,7 @@ class _Programs(list[subprocess.Popen[bytes]]):
 
 
 def _leave_it(number: int, frame: FrameType | None) -> None:
-    """The terminal sends ctrl+c to the program as well: it is for the program to act on it."""
+    """Do nothing: the terminal sends ctrl+c to the program as well, which acts on it."""
 
 
 @contextmanager

@@ -121,7 +121,7 @@ class Selection:
         return cls(**parts)  # type: ignore[arg-type]
 
     def updated(self, other: Selection) -> Selection:
-        """This selection with the items of another."""
+        """Return this selection with the items of another."""
         parts = {field.name: getattr(other, field.name) for field in fields(other)}
         return replace(self, **{name: item for name, item in parts.items() if item is not None})
 

@@ -123,7 +123,7 @@ class TraceFile:
         self.end = first + count
 
     def _size(self) -> int:
-        """The bytes of the file when everything is folded into it."""
+        """Return the bytes of the file when everything is folded into it."""
         (pages,) = self._db.execute("PRAGMA page_count").fetchone()
         (size,) = self._db.execute("PRAGMA page_size").fetchone()
         return int(pages * size)
@@ -153,7 +153,7 @@ class TraceFile:
 
 
 def _strings(events: np.ndarray, blobs: bytes | memoryview) -> Iterator[tuple[int, int, bytes]]:
-    """The strings and sources among the records: kind, number, text."""
+    """Yield the strings and sources among the records: kind, number, text."""
     for record in events[(events["kind"] == STRING) | (events["kind"] == SOURCE)]:
         start = int(record[BLOB_FIELD]) + 8
         size = int.from_bytes(blobs[start - 8 : start], "little")
@@ -162,7 +162,7 @@ def _strings(events: np.ndarray, blobs: bytes | memoryview) -> Iterator[tuple[in
 
 
 def packed(events: np.ndarray) -> np.ndarray:
-    """The records as bytes that compress well: Note [Packed records] of csrc/events/pack.h."""
+    """Return the records as bytes that compress well: Note [Packed records] of csrc/events/pack.h."""
     out = np.empty(lib.uh_pack_room(len(events)), np.uint8)
     size = lib.uh_pack_records(ffi.from_buffer(events), len(events), ffi.from_buffer(out))
     if size < 0:
@@ -339,7 +339,7 @@ class TraceWriter:
 
 
 def _reason(error: Exception) -> str:
-    """`No space left on device`, or SQLite's words."""
+    """Return `No space left on device`, or SQLite's words."""
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 

@@ -69,7 +69,7 @@ def annotate(the_type: Any, the_value: T) -> T:
 
 
 def is_instance(obj: Any, target_type: Any) -> bool:
-    """`isinstance` that looks into containers: `jit.isinstance(x, List[int])`."""
+    """Returns whether an object is of a type, and its items, too: `jit.isinstance(x, List[int])`."""
     if isinstance(target_type, tuple):
         return any(is_instance(obj, member) for member in target_type)
     origin, args = get_origin(target_type), get_args(target_type)
@@ -90,7 +90,7 @@ def is_instance(obj: Any, target_type: Any) -> bool:
 
 
 def is_scripting() -> bool:
-    """True in compiled code, False in Python."""
+    """Returns True in compiled code, False in Python."""
     return False
 
 

@@ -64,7 +64,7 @@ class PythonKernel:
 
 
 def read(value: Any) -> Any:
-    """A lent uh_value as a Python value: Python's own object of a tensor, copies of lists and strings."""
+    """Return a lent uh_value as a Python value: Python's own object of a tensor, copies of lists and strings."""
     match value.tag:
         case boxed.NONE:
             return None

@@ -430,7 +430,7 @@ def register_fake(
 def impl_abstract(
     qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None
 ) -> Any:
-    """The older name of `register_fake`."""
+    """Register a fake kernel: the older name of `register_fake`."""
     message = "`library.impl_abstract` was renamed to `library.register_fake`"
     warnings.warn(message, FutureWarning, stacklevel=2)
     return register_fake(qualname, func, lib=lib)

@@ -36,7 +36,7 @@ class Inputs:
 
 
 def tensors_of(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
-    """The tensors in nested lists, tuples and dictionaries, each with its path."""
+    """Yields the tensors in nested lists, tuples and dictionaries, each with its path."""
     if isinstance(value, Tensor):
         yield path, value
     elif isinstance(value, (list, tuple)):

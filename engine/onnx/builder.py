@@ -93,7 +93,7 @@ _SMALL = 64  # maximum elements of a constant whose value is passed to shape inf
 
 
 def onnx_dtype(kind: dtype) -> int:
-    """The TensorProto.DataType of a dtype. Raises: SymbolicValueError for one that ONNX lacks."""
+    """Returns the TensorProto.DataType of a dtype. Raises: SymbolicValueError for one that ONNX lacks."""
     if kind not in _DTYPES:
         raise SymbolicValueError(f"ONNX has no dtype {kind}")
     return _DTYPES[kind]
@@ -152,7 +152,7 @@ class Builder:
     # Constants
 
     def parameter(self, name: str, tensor: Tensor, exported: bool) -> Value:
-        """The initialiser of a weight; without its elements (`exported` False) it is an input."""
+        """Returns the initialiser of a weight; without its elements (`exported` False) it is an input."""
         shape = tuple(tensor.shape)
         value = Value(self, self.unique(name), tensor.dtype, shape)
         value.parameter = value.name
@@ -192,7 +192,7 @@ class Builder:
         return self.constant(operand, like)
 
     def vector(self, items: Sequence[Any]) -> Value:
-        """A vector of ints, some of which are Values."""
+        """Returns a vector of ints, some of which are Values."""
         if not any(isinstance(item, Value) for item in items):
             return self.constant(np.array(items, dtype=np.int64))
         parts = [self.unsqueeze(self.cast(self.value(item), dtypes.int64), 0) for item in items]
@@ -368,7 +368,7 @@ class Builder:
         return converted
 
     def arithmetic(self, operator: str, left: Any, right: Any) -> Value:
-        """An elementwise operator of two operands, promoted as the engine promotes them."""
+        """Returns an elementwise operator of two operands, promoted as the engine promotes them."""
         kind = self.promoted(left, right)
         result: Value = self.op(operator, self.cast(left, kind), self.cast(right, kind))
         if operator in _COMPARISONS:
@@ -423,24 +423,24 @@ class Builder:
         return result
 
     def slice(self, value: Value, axis: int, start: Any, end: Any, step: Any = 1) -> Value:
-        """The slice of one axis."""
+        """Returns the slice of one axis."""
         bounds = [self.vector([bound]) for bound in (start, end)]
         result: Value = self.op("Slice", value, *bounds, [axis], [step])
         return result
 
     def split(self, value: Value, axis: int, sizes: Sequence[int]) -> list[Value]:
-        """The parts of these sizes along an axis."""
+        """Returns the parts of these sizes along an axis."""
         if len(sizes) == 1:
             return [value]
         return list(self.op("Split", value, list(sizes), outputs=len(sizes), axis_i=axis))
 
     def shape_of(self, value: Value) -> Value:
-        """The sizes as a vector."""
+        """Returns the sizes as a vector."""
         result: Value = self.op("Shape", value)
         return result
 
     def size_of(self, value: Value, axis: int) -> Any:
-        """One size: an int if it is known, else a Value of a number."""
+        """Returns one size: an int if it is known, else a Value of a number."""
         rank = self.rank_of(value)
         axis = axis + rank if axis < 0 else axis
         assert value.shape is not None
@@ -452,7 +452,7 @@ class Builder:
         return number
 
     def sizes_of(self, value: Value) -> list[Any]:
-        """All sizes, known ones as ints."""
+        """Returns all sizes, known ones as ints."""
         return [self.size_of(value, axis) for axis in range(self.rank_of(value))]
 
     def known_size(self, value: Value, axis: int, purpose: str) -> int:

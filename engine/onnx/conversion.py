@@ -101,7 +101,7 @@ class Conversion:
     # Values
 
     def get(self, value: IRValue) -> Any:
-        """The counterpart of a Value of the IR."""
+        """Returns the counterpart of a Value of the IR."""
         return self.values[value.unique()]
 
     def bind(self, value: IRValue, counterpart: Any) -> None:
@@ -266,7 +266,7 @@ def _unavailable(value: Any) -> bool:
 
 
 def _is_computable(kind: str, arguments: list[Any]) -> bool:
-    """True for an operator of a library whose arguments are all constants; weights are not."""
+    """Returns True for an operator of a library whose arguments are all constants; weights are not."""
     constant = all(
         not isinstance(x, Value) or (x.array is not None and not x.parameter) for x in arguments
     )

@@ -21,7 +21,7 @@ from engine.tensor import Tensor
 
 @handles("prim::Constant")
 def constant(conversion: Conversion, node: Node) -> Any:
-    """A constant of the graph; a tensor becomes an initialiser."""
+    """Returns a constant of the graph; a tensor becomes an initialiser."""
     value = node.output().toIValue() if node.hasAttributes() else None
     name = node.output().debugName()
     if not isinstance(value, Tensor):
@@ -34,26 +34,26 @@ def constant(conversion: Conversion, node: Node) -> Any:
 
 @handles("prim::ListConstruct")
 def list_construct(conversion: Conversion, node: Node) -> Any:
-    """A list."""
+    """Returns a list."""
     return [conversion.get(value) for value in node.inputs()]
 
 
 @handles("prim::TupleConstruct")
 def tuple_construct(conversion: Conversion, node: Node) -> Any:
-    """A tuple."""
+    """Returns a tuple."""
     return tuple(conversion.get(value) for value in node.inputs())
 
 
 @handles("prim::DictConstruct")
 def dict_construct(conversion: Conversion, node: Node) -> Any:
-    """A dictionary, whose keys are constants."""
+    """Returns a dictionary, whose keys are constants."""
     items = [conversion.get(value) for value in node.inputs()]
     return dict(zip(items[::2], items[1::2], strict=True))
 
 
 @handles("prim::ListUnpack", "prim::TupleUnpack")
 def unpack(conversion: Conversion, node: Node) -> Any:
-    """The elements of a list or tuple."""
+    """Returns the elements of a list or tuple."""
     items = conversion.get(node.input())
     outputs = node.outputs()
     if items is UNAVAILABLE:
@@ -67,14 +67,14 @@ def unpack(conversion: Conversion, node: Node) -> Any:
 
 @handles("prim::TupleIndex")
 def tuple_index(conversion: Conversion, node: Node) -> Any:
-    """An element of a tuple."""
+    """Returns an element of a tuple."""
     items, index = (conversion.get(value) for value in node.inputs())
     return UNAVAILABLE if items is UNAVAILABLE else items[index]
 
 
 @handles("prim::GetAttr")
 def get_attribute(conversion: Conversion, node: Node) -> Any:
-    """An attribute of a module: a submodule, a weight under its name, or a constant."""
+    """Returns an attribute of a module: a submodule, a weight under its name, or a constant."""
     module = conversion.get(node.input())
     name = str(node.attribute("name"))
     if not isinstance(module, ModuleObject):
@@ -91,7 +91,7 @@ def get_attribute(conversion: Conversion, node: Node) -> Any:
 
 @handles("prim::SetAttr")
 def set_attribute(conversion: Conversion, node: Node) -> Any:
-    """Rejected: an ONNX model has no state."""
+    """Rejects it: an ONNX model has no state."""
     raise SymbolicValueError(
         f"sets the attribute '{node.attribute('name')}', and a model of ONNX has no state between calls"
     )
@@ -99,19 +99,19 @@ def set_attribute(conversion: Conversion, node: Node) -> Any:
 
 @handles("prim::Uninitialized")
 def uninitialized(conversion: Conversion, node: Node) -> Any:
-    """The placeholder for a variable on a path that never reads it."""
+    """Returns the placeholder for a variable on a path that never reads it."""
     return UNINITIALIZED
 
 
 @handles("prim::RaiseException")
 def raise_exception(conversion: Conversion, node: Node) -> Any:
-    """Rejected if it is always reached; `If` leaves out a branch that raises."""
+    """Rejects it if it is always reached; `If` leaves out a branch that raises."""
     raise SymbolicValueError("the model always raises this exception")
 
 
 @handles("prim::Print")
 def print_values(conversion: Conversion, node: Node) -> Any:
-    """Left out: an ONNX model cannot print."""
+    """Leaves it out: an ONNX model cannot print."""
     return ()
 
 
@@ -122,20 +122,20 @@ def print_values(conversion: Conversion, node: Node) -> Any:
     "prim::data",
 )
 def same(conversion: Conversion, node: Node) -> Any:
-    """The operand with another type."""
+    """Returns the operand with another type."""
     conversion.aliases.pass_on(node.input(0), node.output())
     return conversion.get(node.input(0))
 
 
 @handles("prim::device")
 def device_of(conversion: Conversion, node: Node) -> Any:
-    """The device of a tensor, which ONNX does not have."""
+    """Returns the device of a tensor, which ONNX does not have."""
     return device("cpu")
 
 
 @handles("prim::dtype")
 def dtype_of(conversion: Conversion, node: Node) -> Any:
-    """The dtype of a tensor."""
+    """Returns the dtype of a tensor."""
     value = conversion.get(node.input())
     return value.dtype if isinstance(value, Value) else UNAVAILABLE
 

@@ -29,7 +29,7 @@ class ONNXProgram:
         self.model_proto, self.ir = model_proto, ir
 
     def origins(self) -> list[NodeOrigin]:
-        """Every node of the model, those of blocks too, with its origin."""
+        """Returns every node of the model, those of blocks too, with its origin."""
         return node_origins(self.model_proto)
 
     def save(self, f: Any) -> None:
@@ -58,7 +58,7 @@ class ONNXProgram:
 
 
 def node_origins(model: onnx.ModelProto) -> list[NodeOrigin]:
-    """The nodes of a model that `export` wrote, each with its origin ("" for what others added)."""
+    """Returns the nodes of a model that `export` wrote, each with its origin ("" for what others added)."""
     origins = []
     graphs = [model.graph]
     while graphs:

@@ -45,7 +45,7 @@ def symbolic(*names: str) -> Callable[[Symbolic], Symbolic]:
 
 
 def find(kind: str, overload: str, opset: int) -> Entry | None:
-    """The symbolic function of an operator: a registered one before the engine's own, or None."""
+    """Returns the symbolic function of an operator: a registered one before the engine's own, or None."""
     for name in (f"{kind}.{overload}" if overload else kind, kind):
         usable = [entry for entry in _custom.get(name, ()) if entry.since <= opset]
         if usable:

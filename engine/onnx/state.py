@@ -9,5 +9,5 @@ live = threading.local()
 
 
 def calls() -> Any:
-    """The FunctionCalls of this thread's export; None outside of one."""
+    """Returns the FunctionCalls of this thread's export; None outside of one."""
     return getattr(live, "calls", None)

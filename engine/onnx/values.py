@@ -26,27 +26,27 @@ class ValueType(NamedTuple):
     shape: Shape | None
 
     def sizes(self) -> list[int | None] | None:
-        """The sizes, None for an unknown one; None when not even their number is known."""
+        """Returns the sizes, None for an unknown one; None when not even their number is known."""
         if self.shape is None:
             return None
         return [size if isinstance(size, int) else None for size in self.shape]
 
     def dim(self) -> int | None:
-        """The number of dimensions."""
+        """Returns the number of dimensions."""
         return None if self.shape is None else len(self.shape)
 
     def dtype(self) -> dtypes.dtype | None:
-        """The dtype."""
+        """Returns the dtype."""
         return self.kind
 
     def with_sizes(self, sizes: list[int | None]) -> ValueType:
-        """This type with other sizes."""
+        """Returns this type with other sizes."""
         return ValueType(
             self.kind, tuple(s if s is not None else f"size_{i}" for i, s in enumerate(sizes))
         )
 
     def with_dtype(self, kind: dtypes.dtype) -> ValueType:
-        """This type with another dtype."""
+        """Returns this type with another dtype."""
         return ValueType(kind, self.shape)
 
 
@@ -74,7 +74,7 @@ class Value:
         return None if self.shape is None else len(self.shape)
 
     def type(self) -> ValueType:
-        """The type, with PyTorch's queries."""
+        """Returns the type, with PyTorch's queries."""
         return ValueType(self.dtype, self.shape)
 
     def setType(self, of: ValueType | None) -> Value:
@@ -84,7 +84,7 @@ class Value:
         return self
 
     def debugName(self) -> str:
-        """The name in the model."""
+        """Returns the name in the model."""
         return self.name
 
     def __repr__(self) -> str:
@@ -135,7 +135,7 @@ class Value:
         return self._binary("GreaterOrEqual", other)
 
     def equals(self, other: Any) -> Value:
-        """Elementwise equality: `==` compares the objects."""
+        """Compares elementwise: `==` compares the objects."""
         return self._binary("Equal", other)
 
     def __neg__(self) -> Value:

@@ -46,15 +46,15 @@ class _Options:
         self.of_result = {"dtype": dtype, "device": device, "requires_grad": grad}
 
     def empty(self) -> Tensor:
-        """The window of no points."""
+        """Return the window of no points."""
         return empty((0,), **self.of_result)
 
     def single(self) -> Tensor:
-        """The window of one point."""
+        """Return the window of one point."""
         return ones((1,), **self.of_result)
 
     def points(self, start: Any, end: Any, M: int) -> Tensor:
-        """M numbers evenly spaced, both ends included."""
+        """Return M numbers evenly spaced, both ends included."""
         return linspace(start, end, M, **self.of_result)
 
 
@@ -69,7 +69,7 @@ def exponential(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A window that decays exponentially from `center` (the middle) on both sides.
+    """Return a window that decays exponentially from `center` (the middle) on both sides.
 
     Formula: exp(-abs(n - center) / tau). Raises: ValueError for tau <= 0, or a center of a symmetric window.
 
@@ -98,7 +98,7 @@ def cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Half a period of a sine.
+    """Return half a period of a sine.
 
     Formula: sin(pi (n + 1/2) / M).
 
@@ -123,7 +123,7 @@ def gaussian(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A bell of standard deviation `std`, in points.
+    """Return a bell of standard deviation `std`, in points.
 
     Formula: exp(-((n - center) / std) ** 2 / 2). Raises: ValueError for std <= 0.
 
@@ -150,7 +150,7 @@ def kaiser(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A Kaiser window: a narrow peak with weak side lobes; a larger `beta` weakens them further.
+    """Return a Kaiser window: a narrow peak with weak side lobes; a larger `beta` weakens them further.
 
     Formula: I0(sqrt(beta ** 2 - k ** 2)) / I0(beta), k from -beta to beta. Raises: ValueError for beta < 0.
 
@@ -179,7 +179,7 @@ def bartlett(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A triangle whose ends are 0.
+    """Return a triangle whose ends are 0.
 
     Formula: 1 - abs(2 n / (M - 1) - 1).
 
@@ -204,7 +204,7 @@ def general_cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A sum of cosines with the coefficients `a`.
+    """Return a sum of cosines with the coefficients `a`.
 
     Formula: a[0] - a[1] cos(2 pi n / (M - 1)) + a[2] cos(4 pi n / (M - 1)) - ...
     Raises: TypeError when `a` is not a sequence, ValueError when it is empty.
@@ -238,7 +238,7 @@ def general_hamming(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A raised cosine.
+    """Return a raised cosine.
 
     Formula: alpha - (1 - alpha) cos(2 pi n / (M - 1)).
 
@@ -258,7 +258,7 @@ def general_hamming(
 
 
 def _cosines(name: str, a: list[float], doc: str, example: str) -> Any:
-    """The `general_cosine` of fixed coefficients."""
+    """Return the `general_cosine` of fixed coefficients."""
 
     def window(
         M: int,

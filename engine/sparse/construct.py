@@ -79,7 +79,7 @@ def sparse_coo_tensor(
     is_coalesced: bool | None = None,
     **named: Any,
 ) -> Tensor:
-    """A COO tensor: values, and the place of each.
+    """Return a COO tensor: values, and the place of each.
 
     `sparse_coo_tensor(indices, values)`, `sparse_coo_tensor(indices, values, size)`, `sparse_coo_tensor(size)`
     Shape: indices are (sparse dimensions, nnz), values (nnz, and dense dimensions); without `size` the largest
@@ -174,7 +174,7 @@ def sparse_csr_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Tensor:
-    """A CSR matrix: the values row by row, their columns, and where each row begins.
+    """Return a CSR matrix: the values row by row, their columns, and where each row begins.
 
     Shape: crow_indices are (rows + 1,), col_indices and values (nnz,); without `size` the largest column
     determines it. Dtype: the indices are both int64 or both int32.
@@ -219,7 +219,7 @@ def sparse_compressed_tensor(
     layout: Any = None,
     **options: Any,
 ) -> Tensor:
-    """A CSR matrix, as `sparse_csr_tensor` creates it; the other compressed layouts are not here."""
+    """Return a CSR matrix, as `sparse_csr_tensor` creates it; the other compressed layouts are not here."""
     if layout is None:
         raise RuntimeError(
             "sparse_compressed_tensor: expected sparse compressed tensor layout but got Strided"

@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def facts(root: Path = LESSONS) -> dict[str, str]:
-    """Fact id -> the fact in one line, in the order of `facts.toml`."""
+    """Return each fact in one line by its id, in the order of `facts.toml`."""
     groups = tomllib.loads((root / "facts.toml").read_text(encoding="utf-8"))
     return {name: text for group in groups.values() for name, text in group.items()}
 
@@ -99,7 +99,7 @@ def check_lesson(lesson: Lesson, choose: Callable[[list[Any]], list[Any]] = list
 
 
 def check_files(folder: Path) -> Iterator[str]:
-    """Files that belong to no lesson."""
+    """Yield the files that belong to no lesson."""
     for path in sorted(folder.iterdir()):
         if path.name not in FILES and path.name != "__pycache__":
             yield f"{path.name} is a stray file: a lesson has {', '.join(FILES)}"
@@ -142,7 +142,7 @@ def strings_of(step: Step) -> list[str]:
 
 
 def check_fields(text: str) -> Iterator[str]:
-    """Every `{expression}` of a text is one (a `:` in it would begin the format)."""
+    """Yield each `{expression}` of a text that is none (a `:` in it would begin the format)."""
     for _, field, _, _ in string.Formatter().parse(text):
         try:
             compile((field or "None").strip(), "<text>", "eval")
@@ -168,7 +168,7 @@ def check_look(result: RunResult, step: Step) -> Iterator[str]:
 
 
 def check_predict(runner: Runner, step: Step) -> Iterator[str]:
-    """The answer can be computed and typed, and no typical wrong answer is right."""
+    """Check that the answer can be computed and typed, and no typical wrong answer is right."""
     assert step.predict is not None
     try:
         right, also, wrong, why = runner.ask(step)
@@ -193,7 +193,7 @@ def check_predict(runner: Runner, step: Step) -> Iterator[str]:
 def check_exercise(
     runner: Runner, step: Step, choose: Callable[[list[Any]], list[Any]]
 ) -> Iterator[str]:
-    """Starter, solution, other right answers, wrong answers, hints."""
+    """Check starter, solution, other right answers, wrong answers, hints."""
     exercise = step.exercise
     assert exercise is not None
     folder = runner.lesson.folder

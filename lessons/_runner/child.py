@@ -93,7 +93,7 @@ def write_result(path: Path, result: dict[str, Any]) -> None:
 
 
 def limit_memory(address: int, memory: int) -> None:
-    """A program that keeps everything it makes gets a MemoryError, not the whole machine."""
+    """Limit memory: a program that keeps everything it makes gets a MemoryError, not the whole machine."""
     with contextlib.suppress(ImportError):
         import resource
 
@@ -104,7 +104,7 @@ def limit_memory(address: int, memory: int) -> None:
 
 @contextlib.contextmanager
 def watching(program: Path, expression: str, values: list[Any]) -> Iterator[None]:
-    """Notes each new value of the expression, after every step of the program's own lines."""
+    """Note each new value of the expression, after every step of the program's own lines."""
     if not expression:
         yield
         return
@@ -150,7 +150,7 @@ def refcount(thing: Any) -> int:
 
 
 def count_in(holder: Any, thing: Any) -> int:
-    """In how many places `thing` is inside of `holder`, at any depth (not in modules and classes)."""
+    """Count the places at which `thing` is inside of `holder`, at any depth (not in modules and classes)."""
     skipped = (types.ModuleType, type, types.FunctionType, types.FrameType)
     count, seen, todo = 0, {id(holder)}, [holder]
     while todo:
@@ -210,7 +210,7 @@ def recording(trace: str | None) -> contextlib.AbstractContextManager[Any]:
 
 
 def describe(error: BaseException, program: Path) -> str:
-    """`line 3: `x = y`: NameError: name 'y' is not defined`, in terms of the learner's own file."""
+    """Return `line 3: `x = y`: NameError: name 'y' is not defined`, in terms of the learner's own file."""
     text = describe_short(error)
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(program)]
@@ -267,7 +267,7 @@ def failure(check: str, error: Exception, names: Names) -> str:
 
 
 def describe_short(error: BaseException) -> str:
-    """`AttributeError: 'list' object has no attribute 'stride'`."""
+    """Return `AttributeError: 'list' object has no attribute 'stride'`."""
     name = type(error).__name__
     try:
         text = str(error)

@@ -43,13 +43,13 @@ def understood(typed: str, answer: dict[str, Any]) -> str:
 
 
 def read_bool(typed: str) -> bool | None:
-    """`Yes`, `y`, `True`, ... -> True; their opposites -> False; anything else -> None."""
+    """Return True for `Yes`, `y`, `True`, ...; False for their opposites; None for anything else."""
     word = typed.strip().strip(".!").lower()
     return True if word in YES else False if word in NO else None
 
 
 def plain_word(text: str) -> str:
-    """`"Float32"`, `torch.float32` and ` float32 ` are one word; a row of words may have commas."""
+    """Return one word for `"Float32"`, `torch.float32` and ` float32 `; a row of words may have commas."""
     bare = re.sub(r"\s*,\s*|\s+", " ", text.strip().strip("'\"`").lower())
     return bare.removeprefix("torch.").removeprefix("engine.")
 
@@ -67,7 +67,7 @@ def read_value(typed: str) -> Any:
 
 
 def same(left: Any, right: Any, tolerance: float) -> bool:
-    """Equal in every number, within a tolerance that counts only for real numbers."""
+    """Return whether both are equal in every number, within a tolerance that counts only for real numbers."""
     if isinstance(left, list) or isinstance(right, list):
         if not (isinstance(left, list) and isinstance(right, list) and len(left) == len(right)):
             return False

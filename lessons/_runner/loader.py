@@ -74,7 +74,7 @@ def load(name: str, root: Path = LESSONS) -> Lesson:
 
 
 def split_sections(text: str) -> dict[str, str]:
-    """`## Heading` -> the Markdown under it. A `##` inside a fenced block is not a heading."""
+    """Return the Markdown under each `## Heading`. A `##` inside a fenced block is not a heading."""
     sections: dict[str, list[str]] = {}
     current: list[str] | None = None
     fenced = False
@@ -99,7 +99,7 @@ def python_block(text: str) -> str:
 
 
 def slug(title: str) -> str:
-    """`Two numbers, one address` -> `two-numbers-one-address`."""
+    """Return `two-numbers-one-address` for `Two numbers, one address`."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 

@@ -46,7 +46,7 @@ class Questions:
     goals: tuple[tuple[str, str], ...] = ()
 
     def table(self) -> dict[str, Any] | None:
-        """For the job file; nothing to ask is None."""
+        """Return the table for the job file; None if there is nothing to ask."""
         if not (self.values or self.strings or self.goals):
             return None
         return {"values": self.values, "strings": self.strings, "goals": self.goals}
@@ -100,7 +100,7 @@ def run_program(
 
 
 def _memory_of_machine() -> int:
-    """Bytes of memory; where the system does not say, so many that the limit is the usual one."""
+    """Return bytes of memory; where the system does not say, so many that the limit is the usual one."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
@@ -233,7 +233,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _computed(pid: int) -> tuple[str, float]:
-    """State of a process, and the seconds that all its threads have computed; NaN where the system
+    """Return the state of a process, and the seconds that all its threads have computed; NaN where the system
     does not report it."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(") ")[2].split()
@@ -266,7 +266,7 @@ def _read(process: subprocess.Popen[bytes], clock: _Clock) -> str:
 
 
 def _wait(process: subprocess.Popen[bytes], clock: _Clock) -> None:
-    """For a process that has closed its output."""
+    """Wait for a process that has closed its output."""
     while process.poll() is None and not clock.over():
         time.sleep(0.01)
 

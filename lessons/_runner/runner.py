@@ -171,7 +171,7 @@ class Runner:
     # ---- hints and progress -------------------------------------------------------------------
 
     def hint(self, i: int, n: int) -> str:
-        """Hint number `n` (from 0) of a step; the last one stays, and "" means there are none."""
+        """Return hint number `n` (from 0) of a step; the last one stays, and "" means there are none."""
         step = self.lesson.steps[i]
         if not step.hints:
             return ""

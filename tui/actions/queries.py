@@ -196,7 +196,8 @@ def grads_read(nav: Navigator) -> list[int]:
 
 
 def _title(failure: Failure) -> list[str]:
-    """A heading. A message of several lines (a worker's traceback) or with characters of Markdown is unchanged."""
+    """Return a heading. A message of several lines (a worker's traceback) or with characters of Markdown is
+    unchanged."""
     if any(text in failure.message for text in ("\n", "*", "`", "](")):
         return [f"# {failure.type}", "", "```text", *failure.message.splitlines(), "```", ""]
     return [f"# {failure.title}", ""]

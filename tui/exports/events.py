@@ -26,7 +26,7 @@ def as_chrome_trace(history: History) -> str:
 
 
 def as_csv(history: History) -> str:
-    """One row per event: its number, nanoseconds since the first, thread, kind, fields, and its sentence."""
+    """Return one row per event: its number, nanoseconds since the first, thread, kind, fields, and its sentence."""
     output = StringIO()
     table = csv.writer(output)
     table.writerow(["event", "ns", "thread", "kind", *FIELDS, "sentence"])
@@ -118,6 +118,6 @@ def _event(history: History, moment: int, category: str, name: str) -> dict[str,
 
 
 def _time(history: History, moment: int) -> float:
-    """Microseconds since the first event."""
+    """Return microseconds since the first event."""
     times = history.tables.events["t"]
     return float(int(times[moment]) - int(times[0])) / 1000

@@ -43,7 +43,7 @@ def as_html(picture: Picture) -> str:
 
 
 def _printed(picture: Picture):  # type: ignore[no-untyped-def]  # types of rich, imported here only
-    """A console of Rich that has recorded the picture, and the theme of its colours."""
+    """Return a console of Rich that has recorded the picture, and the theme of its colours."""
     from rich.console import Console
     from rich.style import Style
     from rich.terminal_theme import TerminalTheme

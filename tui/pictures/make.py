@@ -29,7 +29,7 @@ PICTURES = {  # name: script, view, and the keys that lead to the moment of the 
 
 
 async def draw(trace: Path, view: str, keys: str) -> tuple[str, str]:
-    """The screen as SVG and as text, once the recording has been read and the keys have been pressed."""
+    """Return the screen as SVG and as text, once the recording has been read and the keys have been pressed."""
     from tui.app import Underhood
     from tui.screens.viewer import Viewer
 

@@ -99,7 +99,7 @@ class Grid:
         self.down(x + width - 1, y, y + height - 1, style, highlighted)
 
     def line(self, y: int) -> list[Span]:
-        """Line `y` as spans: neighbours of the same style and target are one span."""
+        """Return line `y` as spans: neighbours of the same style and target are one span."""
         written, wires = self._cells[y], self._wires[y]
         spans: list[Span] = []
         symbols: list[str] = []

@@ -12,7 +12,7 @@ class NoGraph(Exception):
 
 
 def label_lines(lines: Iterable[str]) -> str:
-    """Lines of one label."""
+    """Return lines of one label."""
     return "\\n".join(map(quoted, lines))
 
 

@@ -159,7 +159,7 @@ ASCII = Glyphs(
 
 
 def translated(text: str, glyphs: Glyphs) -> str:
-    """`text` (a symbol of HELP, or a sentence about one) with the symbols of another set."""
+    """Return `text` (a symbol of HELP, or a sentence about one) with the symbols of another set."""
     if glyphs is UNICODE:
         return text
     return text.translate(_table(glyphs))

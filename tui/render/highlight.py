@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 
 
 def coloured(text: str, inside: str = "") -> tuple[list[Span], str]:
-    """(spans of one line, the quotes it ends inside of); `inside`: the quotes it begins inside of."""
+    """Return (spans of one line, the quotes it ends inside of); `inside`: the quotes it begins inside of."""
     spans: list[Span] = []
 
     def add(part: str, style: str) -> None:

@@ -128,7 +128,7 @@ class Picture:
         )
 
     def targets(self, y: int) -> list[tuple[int, int, Target]]:
-        """(first cell, cell after the last, target) of every span with a target on line `y`."""
+        """Return (first cell, cell after the last, target) of every span with a target on line `y`."""
         targets, x = [], 0
         for span in self.line(y):
             if span.target is not None:
@@ -210,7 +210,7 @@ def _without_controls(text: str) -> str:
 
 
 def cut(text: str, width: int, ellipsis: str = "…") -> str:
-    """`text` in at most `width` cells; an ellipsis marks what is cut off."""
+    """Return `text` in at most `width` cells; an ellipsis marks what is cut off."""
     if cells(text) <= width:
         return text
     room, clipped = width - cells(ellipsis), []
@@ -262,7 +262,7 @@ def _cut_inside(text: str, width: int, ellipsis: str) -> str:
 
 
 def fit(text: str, width: int, ellipsis: str = "…", align: str = "<") -> str:
-    """`text` in exactly `width` cells: cut or padded, to the left (`<`) or to the right (`>`)."""
+    """Return `text` in exactly `width` cells: cut or padded, to the left (`<`) or to the right (`>`)."""
     text = cut(text, width, ellipsis)
     blank = " " * (width - cells(text))
     return blank + text if align == ">" else text + blank

@@ -63,11 +63,11 @@ class BaseScreen(Screen[None]):
         self._last_focus = self.focused
 
     def on_descendant_blur(self) -> None:
-        """A widget that lost the focus may have been hidden."""
+        """Restore the focus: a widget that lost it may have been hidden."""
         self.call_after_refresh(self._restore_focus)
 
     def on_resize(self) -> None:
-        """A widget that was hidden for lack of room may be back."""
+        """Restore the focus: a widget that was hidden for lack of room may be back."""
         self.call_after_refresh(self._restore_focus)
 
     def _restore_focus(self) -> None:

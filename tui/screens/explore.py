@@ -96,12 +96,12 @@ class ExploreScreen(BaseScreen):
     # The tour
 
     def _acted(self, action: str) -> None:
-        """The viewer does an action: the tour may continue."""
+        """Let the tour continue: the viewer does an action."""
         if self._tour is not None and self._tour.acted(action):
             self._show_tour()
 
     def help_opened(self) -> None:
-        """Help is opened, by the application."""
+        """Let the tour continue: the application opened the help."""
         self._acted("help()")
 
     def end_tour(self) -> bool:

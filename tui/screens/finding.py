@@ -249,6 +249,6 @@ class Finding(Vertical):
 
 
 def _line_of(nav: Navigator, moment: int) -> str:
-    """` line 12` of the moment; "" before the first line and after the last."""
+    """Return ` line 12` of the moment; "" before the first line and after the last."""
     line = nav.history.line_at(moment) if moment < nav.history.end else None
     return f" line {line.line}" if line else ""

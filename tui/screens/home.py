@@ -57,7 +57,7 @@ class HomeScreen(BaseScreen):
         self.query_one(Canvas).focus()
 
     def on_screen_resume(self) -> None:
-        """Back from somewhere: there may be new recordings, and the lesson may have moved on."""
+        """Read the lists again: there may be new recordings, and the lesson may have moved on."""
         gallery = [entry for entry in self.entries if entry.section == "Examples"]
         self.entries = [*fixed_entries(), *recent_entries(), *gallery]
         self._draw()
@@ -131,7 +131,7 @@ class HomeScreen(BaseScreen):
             self._go("explore", trace=Path(key))
 
     def action_leave(self) -> None:
-        """The lowest screen: Esc ends the application, but not because of one Esc too many."""
+        """End the application, but not because of one Esc too many: this is the lowest screen."""
         if self.confirmed("Esc again leaves Underhood"):
             self.action_quit()
 
@@ -170,7 +170,7 @@ def described(path: Path) -> str:
 
 
 def ago(seconds: float) -> str:
-    """`3 minutes ago`."""
+    """Return `3 minutes ago`."""
     for name, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
             count = int(seconds // length)
@@ -179,7 +179,7 @@ def ago(seconds: float) -> str:
 
 
 def size_text(count: int) -> str:
-    """`12 kB`."""
+    """Return `12 kB`."""
     return (
         f"{count} B"
         if count < 1000

@@ -177,7 +177,7 @@ class LessonScreen(BaseScreen):
         return getattr(self.app, "glyphs", UNICODE)
 
     def _show_navigator(self, nav: Navigator | None) -> None:
-        """The picture on the right; without one the text has the whole width."""
+        """Show the picture on the right; without one the text has the whole width."""
         self.set_class(nav is not None, "picture")
         wide = nav is not None and self.size.width >= SIDE_BY_SIDE
         left = max(38, min(64, self.size.width - 82))  # the views fit 80 columns
@@ -208,7 +208,7 @@ class LessonScreen(BaseScreen):
             self._show_verdict()
 
     def on_key(self, event: Key) -> None:
-        """While an answer is typed, the keys that its line has no use for scroll the text above it."""
+        """Scroll the text with keys that the answer line has no use for, while an answer is typed."""
         if self.query_one("#answer").has_focus and event.key in SCROLLS:
             getattr(self.query_one("#prose"), f"scroll_{SCROLLS[event.key]}")(animate=False)
             event.stop()
@@ -368,7 +368,7 @@ class LessonScreen(BaseScreen):
             self._show_messages(self.session.hint())
 
     def action_solution(self) -> None:
-        """One right answer, once the learner's own is right."""
+        """Show one right answer, once the learner's own is right."""
         if (session := self._exercise()) is None:
             return
         text = session.solution()
@@ -399,7 +399,7 @@ class LessonScreen(BaseScreen):
         self._moved(-1)
 
     def _moved(self, by: int) -> bool:
-        """To the next or previous step, if there is one; its exercise may not be writable."""
+        """Go to the next or previous step, if there is one; its exercise may not be writable."""
         session = self.session
         if session is None or not 0 <= session.at + by < len(session.lesson.steps):
             return False
@@ -413,7 +413,7 @@ class LessonScreen(BaseScreen):
         return True
 
     def action_next_pane(self) -> None:
-        """Between text, answer line and picture."""
+        """Move the focus between text, answer line and picture."""
         viewer, session = self.query_one(Viewer), self.session
         panes: list[Widget] = [self.query_one("#prose")]
         if session is not None and session.step.kind == "predict" and not session.right:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_lessons() -> tuple[list[Lesson], Any, str]:
-    """(lessons, progress, what went wrong)."""
+    """Return (lessons, progress, what went wrong)."""
     from lessons._runner import LessonError, Progress, load_all
 
     try:
@@ -73,7 +73,7 @@ class LessonsScreen(BaseScreen):
 def draw_lessons(
     lessons: list[Lesson], progress: Any, problem: str, width: int, glyphs: Glyphs = UNICODE
 ) -> Picture:
-    """One line a lesson: number, title, a bar of its steps."""
+    """Draw one line a lesson: number, title, a bar of its steps."""
     if problem:
         return Picture.of([[], [Span(f"  {problem}", "error")]], width)
     lines: list[Line] = [(), (Span(f"  {len(lessons)} lessons", "head"),), ()]

@@ -127,7 +127,7 @@ class Prompt(TextArea):
             self.screen.focus_next()
 
     def on_text_area_changed(self) -> None:
-        """As high as the text, to a limit."""
+        """Make the line as high as the text, to a limit."""
         self.parent.styles.height = min(MAX_ROWS, self.document.line_count)  # type: ignore[union-attr]
 
 
@@ -260,14 +260,14 @@ class PlaygroundScreen(BaseScreen):
         return session is not None and (session.paused or not session.busy)
 
     def _grow(self, nav: Navigator, history: History) -> None:
-        """New events: show them, and what was named last."""
+        """Show new events, and what was named last."""
         before = nav.last
         nav.take(history)
         nav.select_newest(before)
         self.viewer.show()
 
     def _open(self, viewer: Viewer) -> None:
-        """The recording exists as soon as the first events are written."""
+        """Open the recording, which exists as soon as the first events are written."""
         if self.session is None or not self.session.path.is_file():
             return
         from engine.inspect.trace import TraceError
@@ -333,7 +333,7 @@ class PlaygroundScreen(BaseScreen):
             self._say("stdout", textwrap.fill("  ".join(short[:MAX_NAMES]) + more, max(20, width)))
 
     def action_save(self) -> None:
-        """ctrl+s: write the statements that ran as a Python script into the current folder."""
+        """Write the statements that ran as a Python script into the current folder."""
         if not self.ran[1:]:
             self._say("stdout", "nothing has run yet")
             return
@@ -348,7 +348,7 @@ class PlaygroundScreen(BaseScreen):
         self._say("stdout", f"saved: {path}")
 
     def on_key(self, event: events.Key) -> None:
-        """Up on the first line and down on the last one: earlier statements, and later ones."""
+        """Bring back earlier statements with up on the first line, later ones with down on the last."""
         box = self.query_one(Prompt)
         edge = {"up": 0, "down": box.document.line_count - 1}.get(event.key)
         if box.has_focus and edge is not None and box.cursor_location[0] == edge:
@@ -360,7 +360,7 @@ class PlaygroundScreen(BaseScreen):
         self.query_one(Prompt).focus()
 
     def action_picture(self) -> None:
-        """Esc: interrupt, else to the picture, else one thing back."""
+        """Interrupt, else go to the picture, else one thing back."""
         if self.session is not None and self.session.busy:
             self.action_interrupt()
         elif self.query_one(Prompt).has_focus:
@@ -371,14 +371,14 @@ class PlaygroundScreen(BaseScreen):
             self.action_leave()
 
     def unsaved(self) -> str:
-        """Its variables end with its process."""
+        """Return the question before leaving, as its variables end with its process."""
         alive = self.session is not None and self.session.alive and self.entered
         return (
             "The playground's Python and its variables end; its recording stays." if alive else ""
         )
 
     def action_interrupt(self) -> None:
-        """ctrl+c: stop the running line; the third time, its process."""
+        """Stop the running line; the third time, its process."""
         self.waiting.clear()
         if self.session is None or not self.session.busy:
             self.typed.clear()
@@ -393,7 +393,7 @@ class PlaygroundScreen(BaseScreen):
             self._say("stdout", f"interrupted ({self.interrupts} of 3; the third ends the process)")
 
     def action_more(self) -> None:
-        """ctrl+n: resume a line that is paused at its budget of events."""
+        """Resume a line that is paused at its budget of events."""
         if self.session is None or not self.session.paused:
             self._say("stdout", "no line is paused (a line pauses at its budget of events)")
             return

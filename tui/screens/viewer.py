@@ -393,7 +393,7 @@ class Viewer(Finding):
             self.show(self.nav.press(keys))
 
     def action_details(self) -> None:
-        """Everything about what is in focus, however little room it has in the view."""
+        """Show everything about what is in focus, however little room it has in the view."""
         if self.nav is None or self.nav.moment < 0:
             return
         from tui.actions.queries import details
@@ -421,7 +421,7 @@ class Viewer(Finding):
         self.screen.focus_previous()
 
     def action_zoom(self) -> None:
-        """Only the focused view, or everything again."""
+        """Show only the focused view, or everything again."""
         if self._focused().id == "side" and self.nav is not None:
             self.nav.show_view(self._side_name)
         self.toggle_class("zoomed")
@@ -492,7 +492,7 @@ class Viewer(Finding):
         )
 
     def action_why(self) -> None:
-        """Why what is selected is stale, alive, or without a gradient."""
+        """Explain why what is selected is stale, alive, or without a gradient."""
         if self.nav is None:
             return
         from tui.actions.queries import why

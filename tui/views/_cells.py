@@ -26,7 +26,7 @@ class Box:
 
 
 def index_text(index: Sequence[int] | None) -> str:
-    """`1,0,2`; the only index of a tensor without dimensions is `()`."""
+    """Return `1,0,2`; the only index of a tensor without dimensions is `()`."""
     if index is None:
         return ""
     return ",".join(map(str, index)) or "()"
@@ -37,7 +37,7 @@ def numbers_text(numbers: Sequence[int]) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, str]], width: int, ellipsis: str) -> Line:
-    """Spans one after the other from column 1, cut at the width."""
+    """Return spans one after the other from column 1, cut at the width."""
     line, x = [Span(" ")], 1
     for text, style in pairs:
         clipped = cut(clean(text), width - x, ellipsis)
@@ -55,7 +55,7 @@ def padded(
     align: str = "<",
     ellipsis: str = "",
 ) -> tuple[Span, Span]:
-    """`text` in exactly `width` cells; the blank part is highlighted with it, but not underlined."""
+    """Return `text` in exactly `width` cells; the blank part is highlighted with it, but not underlined."""
     clipped = Span(cut(clean(text), width, ellipsis), style, target)
     highlighted = "highlighted" if "highlighted" in style.split() else ""
     blank = Span(" " * (width - clipped.width), highlighted, target)

@@ -99,7 +99,7 @@ class BarScale:
         return self.scale * self.merged // self.wide if self.wide == 1 else 0
 
     def entries(self, bucket: int) -> tuple[int, int]:
-        """(entries of a bar that are drawn together, cells that they take)."""
+        """Return (entries of a bar that are drawn together, cells that they take)."""
         if bucket >= self.scale * self.merged:
             return 1, bucket // (self.scale * self.merged) * self.wide
         return self.scale * self.merged // bucket, self.wide
@@ -351,7 +351,7 @@ class Group:
 
 
 def _fact_spans(text: str, style: str, target: Target) -> list[Span]:
-    """One span; in a line of plain facts the numbers stand out from the words between them."""
+    """Return one span; in a line of plain facts the numbers stand out from the words between them."""
     if style != "number":
         return [Span(text, style, target)]
     parts = re.findall(r"[\d(][\d,.×x()]*|[^\d(]+", text)

@@ -12,14 +12,14 @@ LABEL = 9  # cells left of the table, for the row's index
 
 
 def window(at: int, count: int, room: int) -> range:
-    """At most `room` of `count` rows or columns, with `at` in the middle if possible."""
+    """Return at most `room` of `count` rows or columns, with `at` in the middle if possible."""
     room = max(1, room)
     first = max(0, min(at - room // 2, count - room))
     return range(first, min(first + room, count))
 
 
 def table_width(grid: Grid) -> int:
-    """Cells of one table column, from the values that are listed and the column numbers."""
+    """Return cells of one table column, from the values that are listed and the column numbers."""
     strings = (cell.text for row in grid.cells for cell in row)
     return max(5, min(16, max(map(cells, strings), default=1) + 4), len(str(grid.columns - 1)) + 2)
 
@@ -49,7 +49,7 @@ def part_shown(grid: Grid, rows: range, columns: range, glyphs: Glyphs) -> list[
 
 
 def slice_lines(tensor: int, storage: int, grid: Grid, context: DrawContext) -> list[Line]:
-    """For more than two dimensions: the leading indices, each with a step back and a step on."""
+    """Return, for more than two dimensions, the leading indices, each with a step back and a step on."""
     if grid.rank <= 2:
         return []
     glyphs = context.glyphs

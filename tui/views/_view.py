@@ -136,7 +136,8 @@ class View:
     # What keys do in this view
 
     def opened(self, nav: Navigator) -> str:
-        """This view became the active one, or another tensor was selected in it. Returns a sentence, or ""."""
+        """React when this view becomes the active one, or another tensor is selected in it. Return a sentence, or
+        ""."""
         return ""
 
     def change(self, nav: Navigator, **options: Any) -> None:

@@ -181,7 +181,7 @@ def _graphs(model: LiveMemory, width: int, rows: int) -> list[_Graph]:
 
 
 def _draw_graph(grid: Grid, model: LiveMemory, graph: _Graph, glyphs: Glyphs) -> None:
-    """Columns from the axis upwards, each layer on the one below it; what they show above, the moments below."""
+    """Draw columns from the axis upwards, each layer on the one below it; what they show above, the moments below."""
     left, wide, rows = graph.x + _LABEL, graph.width - _LABEL, graph.rows
     if memory := graph.device:
         peak = Target(event=memory.peak_at)

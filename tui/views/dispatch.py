@@ -133,7 +133,7 @@ def _head(model: DispatchModel, context: DrawContext) -> Line:
 
 
 def _regions(model: DispatchModel, context: DrawContext) -> Line:
-    """`in profile ▸ Normal.sample`: the regions that the call is part of."""
+    """Return `in profile ▸ Normal.sample`: the regions that the call is part of."""
     spans = [Span(" in", "dim")]
     for region in model.regions:
         glyph = "" if len(spans) == 1 else f" {context.glyphs.arrow}"

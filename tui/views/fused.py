@@ -85,7 +85,7 @@ class FusedView(IRView):
     Options = FusedOptions
 
     def draw(self, model: FusedModel, context: DrawContext) -> Picture:
-        """Exactly as high as there is room; each list a window round what matters in it."""
+        """Draw exactly as high as there is room; each list a window round what matters in it."""
         context = self.with_options(context)
         width, height = max(40, context.width), max(12, context.height)
         grid = Grid(width, height, context.glyphs)
@@ -186,7 +186,7 @@ def _launches(nav: Navigator) -> list[int]:
 def _wide(
     grid: Grid, model: FusedModel, context: DrawContext, pane: str, top: int, bottom: int
 ) -> None:
-    """Tree, loop, and graph above source; `groups` replaces the graph."""
+    """Draw tree, loop, and graph above source; `groups` replaces the graph."""
     first_rule, second_rule = grid.width * 30 // 100, grid.width * 65 // 100
     tree_pane(grid, Region(0, first_rule, top, bottom), model, context)
     grid.down(first_rule, top, bottom)
@@ -262,7 +262,7 @@ def _times(row: LaunchRow) -> str:
 
 
 def _about(model: FusedModel, width: int) -> list[tuple[str, str]]:
-    """Sentences about the selection, and the expression of the selected step."""
+    """Return sentences about the selection, and the expression of the selected step."""
     lines: list[tuple[str, str]] = []
     selected = next((row for row in model.loop if row.selected and row.kind == "step"), None)
     if selected is not None:
@@ -428,7 +428,7 @@ def launch_pane(grid: Grid, region: Region, model: FusedModel, context: DrawCont
 
 
 def _sizes(shapes: tuple[str, ...]) -> str:
-    """`64×64, 30`; equal neighbours once: `4 of 64×64`."""
+    """Return `64×64, 30`; equal neighbours once: `4 of 64×64`."""
     if len(shapes) > 2 and len(set(shapes)) == 1:
         return f"{len(shapes)} of {shapes[0]}"
     return ", ".join(shapes)

@@ -318,7 +318,7 @@ def _slots(
 def _put_slot(
     grid: Grid, slot: SlotRow, x: int, y: int, right: int, glyphs: Glyphs, target: Target | None
 ) -> None:
-    """`scale  #47 float32 2×3  %scale.1`: the variable, what it is, and where there is room its Value."""
+    """Draw `scale  #47 float32 2×3  %scale.1`: the variable, what it is, and where there is room its Value."""
     own = slot.name and not slot.value  # the compiler's own: an iteration
     value = f"%{slot.name}" if slot.value else ""
     name = slot.variable or (slot.name if own else value)

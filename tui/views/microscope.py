@@ -53,7 +53,7 @@ class MicroscopeView(View):
     help = HELP
 
     def opened(self, nav: Navigator) -> str:
-        """With a tensor selected: show what its value was computed from. A fused kernel has its own view."""
+        """Show what the value of a selected tensor was computed from. A fused kernel has its own view."""
         from tui.actions.queries import last_write
 
         write = last_write(nav)
@@ -155,7 +155,7 @@ def _picked(model: MicroscopeModel, context: DrawContext) -> Line:
 
 
 def _table(model: MicroscopeModel, table: TableRow, context: DrawContext) -> list[Line]:
-    """One tensor: its name, what it is, and the part of its cells around those that take part."""
+    """Draw one tensor: its name, what it is, and the part of its cells around those that take part."""
     glyphs, grid = context.glyphs, table.grid
     if grid.at_row < 0:
         return [
@@ -237,7 +237,7 @@ def _cell(
 
 
 def _side_by_side(blocks: Sequence[Sequence[Line]], width: int) -> list[Line]:
-    """As many blocks next to each other as fit, then the next row of blocks."""
+    """Put as many blocks next to each other as fit, then the next row of blocks."""
     rows: list[list[Sequence[Line]]] = [[]]
     used = 0
     for block in blocks:

@@ -47,7 +47,7 @@ class ObjectView(View):
     opens: ClassVar = {NameSelection: 0, OwnersPage: 0}
 
     def draw(self, model: ObjectModel, context: DrawContext) -> Picture:
-        """Words of memory above, counts below."""
+        """Draw words of memory above, counts below."""
         if not model.tensor:
             return Picture.of([[Span(f" {model.why}", "dim")]])
         width = max(_WIDTH, context.width)

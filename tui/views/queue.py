@@ -133,7 +133,7 @@ def _wait(grid: Grid, y: int, row: WaitRow, model: QueueModel, target: Target) -
 
 
 def items_text(items: tuple[int, ...], glyphs: Glyphs) -> str:
-    """`1 item`, `64 × 1,000 items`: how often the function of a kernel runs."""
+    """Return `1 item`, `64 × 1,000 items`: how often the function of a kernel runs."""
     sizes = f" {glyphs.times} ".join(f"{n:,}" for n in items)
     return f"{sizes} {'item' if prod(items) == 1 else 'items'}"
 

@@ -200,7 +200,7 @@ def _side(
     focus: Site,
     paired: set[int],
 ) -> int:
-    """One grid: the slice of the focus, with the row of each site; the line below it."""
+    """Return one grid: the slice of the focus, with the row of each site; the line below it."""
     x, y, room, height = region
     glyphs = grid.glyphs
     lead, at_row, at_column = _parts(focus)

@@ -178,7 +178,7 @@ def _gutter(
     target: Target,
     room: int,
 ) -> None:
-    """Marks, line number, and the hits if they have room."""
+    """Draw marks, line number, and the hits if they have room."""
     glyphs = context.glyphs
     if line.number == model.selected:
         grid.put(0, y, glyphs.highlighted, "path", target)
@@ -202,13 +202,13 @@ def _gutter_width(model: SourceModel) -> int:
 
 
 def _hits(line: SourceLine) -> str:
-    """`3/8`, or rounded without the total if that is long."""
+    """Return `3/8`, or rounded without the total if that is long."""
     times = f"{line.hits}/{line.total}"
     return times if len(times) <= _HITS else _rounded(line.hits)
 
 
 def _rounded(count: int) -> str:
-    """`850`, `12.3k`, `100k`, `4.56M`: three digits."""
+    """Return `850`, `12.3k`, `100k`, `4.56M`: three digits."""
     size, units = float(count), iter(("", "k", "M", "G"))
     unit = next(units)
     while size >= 999.5:

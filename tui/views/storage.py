@@ -80,7 +80,7 @@ class StorageView(View):
 
 
 def _drawn(model: StorageModel) -> list[tuple[int, Lane]]:
-    """(ordinal, lane) of the lanes that are drawn: the first few, and always the selected one."""
+    """Return (ordinal, lane) of the lanes that are drawn: the first few, and always the selected one."""
     lanes = list(enumerate(model.lanes))
     drawn = lanes[:DRAWN_LANES]
     if all(lane.tensor != model.tensor for _, lane in drawn):
@@ -229,7 +229,7 @@ def _rows(model: StorageModel, lanes: list[tuple[int, Lane]], context: DrawConte
 
 
 def _cell_width(model: StorageModel, lanes: list[tuple[int, Lane]]) -> int:
-    """Wide enough for the values that are listed and for the longest index of each tensor."""
+    """Return a width wide enough for the values that are listed and for the longest index of each tensor."""
     index = max((cells(index_text([n - 1 for n in lane.sizes])) for _, lane in lanes), default=0)
     repeated = any(lane.repeats for _, lane in lanes)
     value = max((cells(cell.text) for cell in model.cells), default=1)
@@ -245,7 +245,7 @@ def _block(
     count: int,
     width: int,
 ) -> list[Line]:
-    """One row of cells and the tensors under it."""
+    """Draw one row of cells and the tensors under it."""
     row = model.row(first, count)
     glyphs = context.glyphs
     label = f"{row[0].address:#x} " if model.address else f"+{row[0].byte} "

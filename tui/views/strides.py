@@ -82,7 +82,7 @@ class StridesView(View):
     }
 
     def draw(self, model: StridesModel, context: DrawContext) -> Picture:
-        """Formula, table, strip of cells, then the layout in words."""
+        """Draw formula, table, strip of cells, then the layout in words."""
         if not model.tensor or model.grid is None or model.layout is None:
             return Picture.of([(), (Span("  " + model.why, "dim"),)], context.width)
         # The formula comes first: on 24 lines it must not fall below the grid it explains.
@@ -201,7 +201,7 @@ def _formula(formula: AddressFormula, context: DrawContext) -> list[Line]:
 
 
 def _terms(parts: list[tuple[str, str, str]], width: int) -> list[Line]:
-    """Symbols above numbers, on as many pairs of lines as they need."""
+    """Return symbols above numbers, on as many pairs of lines as they need."""
     lines: list[Line] = []
     symbols, numbers = [Span(" address = ", "head")], [Span("         = ", "head")]
     x = _INDENT

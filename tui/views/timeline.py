@@ -63,7 +63,7 @@ class TimelineView(ZoomView):
     help = HELP
 
     def draw(self, model: Timeline, context: DrawContext) -> Picture:
-        """Exactly as high as there is room; the moment a little above the middle of the list."""
+        """Draw exactly as high as there is room; the moment a little above the middle of the list."""
         width, height = max(60, context.width), max(10, context.height)
         grid = Grid(width, height, context.glyphs)
         if not model.end:
@@ -236,7 +236,7 @@ def _event(grid: Grid, y: int, row: EventRow, model: Timeline, glyphs: Glyphs) -
 
 
 def _time(nanoseconds: int) -> str:
-    """`850 ns`, `12.3 us`, `4.56 ms`, `1.2 s`: three digits."""
+    """Return `850 ns`, `12.3 us`, `4.56 ms`, `1.2 s`: three digits."""
     size = float(nanoseconds)
     for unit in ("ns", "us", "ms"):
         if size < 999.5:

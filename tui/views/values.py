@@ -111,7 +111,7 @@ def _head(model: ValuesModel, statistics: Statistics, context: DrawContext) -> l
 
 
 def _created_in(model: ValuesModel, glyphs: Glyphs) -> str:
-    """`  created in profile ▸ Normal.sample`."""
+    """Return `  created in profile ▸ Normal.sample`."""
     return f"  created in {f' {glyphs.arrow} '.join(model.regions)}" if model.regions else ""
 
 

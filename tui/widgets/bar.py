@@ -67,5 +67,5 @@ class Bar(Widget):
 
 
 def fitted(text: str, width: int, ascii: bool = False) -> str:
-    """`text` on one line in at most `width` cells."""
+    """Return `text` on one line in at most `width` cells."""
     return cut(clean(text), width, "~" if ascii else "…")

@@ -237,7 +237,7 @@ class Canvas(ScrollView, can_focus=True):
         self._wheel(event, -1)
 
     def _wheel(self, event: events.MouseEvent, dy: int) -> None:
-        """A window onto something larger cannot scroll: there the wheel moves the cursor."""
+        """Move the cursor with the wheel where the window onto something larger cannot scroll."""
         if self.picture.guide.focus is not None:
             event.stop()
             event.prevent_default()
@@ -248,7 +248,7 @@ class Canvas(ScrollView, can_focus=True):
         self.post_message(self.Fitted(self))
 
     def watch_show_vertical_scrollbar(self) -> None:
-        """A scroll bar that appears or disappears changes the room like a resize."""
+        """React to a scroll bar that appears or disappears, which changes the room like a resize."""
         self.call_after_refresh(self.post_message, self.Fitted(self))
 
     def on_focus(self) -> None:

@@ -32,7 +32,7 @@ def prose(text: str, width: int, glyphs: Glyphs = UNICODE) -> Picture:
 
 
 def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
-    """(kind, lines) of each block: head, code, item, quote, table, text, gap."""
+    """Yield (kind, lines) of each block: head, code, item, quote, table, text, gap."""
     kind, block_lines = "", list[str]()
     fenced = False
 
@@ -104,7 +104,7 @@ def lay(block: tuple[str, list[str]], width: int, glyphs: Glyphs) -> list[list[S
 
 
 def table(lines: list[str], width: int, glyphs: Glyphs) -> list[list[Span]]:
-    """Rows in columns, each as wide as it has to be; a cell that does not fit is wrapped in its column.
+    """Return rows in columns, each as wide as it has to be; a cell that does not fit is wrapped in its column.
     If a word would have to be cut, rows become entries of a list."""
     rows = [
         [cell.strip() for cell in line.strip().strip("|").split("|")]

@@ -41,7 +41,7 @@ def style(names: str, ink: str) -> Style:
 
 
 def strip_of(spans: Iterable[Span], ink: str) -> Strip:
-    """One line of a picture as Textual draws it."""
+    """Return one line of a picture as Textual draws it."""
     return Strip(
         [Segment(span.text, style(span.style, ink) if span.style else None) for span in spans]
     )

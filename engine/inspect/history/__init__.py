@@ -85,7 +85,7 @@ class History:
         return self.trace.string(number)
 
     def source(self, file: int) -> tuple[str, str]:
-        """(path, text) of a source file."""
+        """Return (path, text) of a source file."""
         return self.trace.source(file)
 
     def line_text(self, file: int, line: int) -> str:
@@ -199,16 +199,16 @@ class History:
         return len(self.tables.wrappers.where_at("tensor", tensor, m)) > 0
 
     def objects_of(self, tensors: list[int], m: int) -> list[ObjectFact | None]:
-        """`object_at` of many tensors."""
+        """Return `object_at` of many tensors."""
         rows = self._living(self.tables.objects, "tensor", tensors, m)
         return [self._rows.object(row) if row >= 0 else None for row in rows]
 
     def wrapped_of(self, tensors: list[int], m: int) -> list[bool]:
-        """`wrapped` of many tensors."""
+        """Return `wrapped` of many tensors."""
         return [row >= 0 for row in self._living(self.tables.wrappers, "tensor", tensors, m)]
 
     def versions_of(self, counters: list[int], m: int) -> list[int]:
-        """`version` of many counters."""
+        """Return `version` of many counters."""
         table = self.tables.versions
         rows = table.last_of_each("counter", np.array(counters, np.int64), m).tolist()
         return [int(table.version[row]) if row >= 0 else 0 for row in rows]
@@ -400,7 +400,7 @@ class History:
     # Moving
 
     def next(self, m: int, grain: str = "raw event") -> int:
-        """The next stop of a grain ("raw event", "event", "op", "node", "line"); the last moment if there is none."""
+        """Return the next stop of a grain ("raw event", "event", "op", "node", "line"), or the last moment."""
         return steps.next_stop(self.tables, m, grain)
 
     def previous(self, m: int, grain: str = "raw event") -> int:

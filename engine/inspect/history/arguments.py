@@ -16,7 +16,7 @@ from engine.inspect.history.facts import Argument
 
 @lru_cache(maxsize=4096)
 def parameter_names(schema: str) -> tuple[str, ...]:
-    """`add.Tensor(Tensor self, *, Scalar alpha=1) -> Tensor` gives (self, alpha)."""
+    """Return (self, alpha) of `add.Tensor(Tensor self, *, Scalar alpha=1) -> Tensor`."""
     inside = schema[schema.find("(") + 1 : schema.rfind(")", 0, schema.find("->"))]
     names, depth, part = [], 0, ""
     for letter in inside + ",":

@@ -90,7 +90,7 @@ class Tables:
         return self.index.arrays(f"Tables.{name}", lambda: {"": compute()})[""]
 
     def of(self, *kinds: str) -> tuple[np.ndarray, EventColumns]:
-        """(numbers, columns) of all events of these kinds."""
+        """Return (numbers, columns) of all events of these kinds."""
         numbers = self.numbers(*kinds)
         codes = tuple(NUMBER[kind] for kind in kinds)
         records = self._columns.of_kinds(codes, numbers)
@@ -440,7 +440,7 @@ class Tables:
         }
 
     def lines_of(self, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(frame, file, line) of the program at each of the moments; 0: no line was running."""
+        """Return (frame, file, line) of the program at each of the moments; 0: no line was running."""
         frame = np.zeros(len(moments), np.int64)
         threads = self.events["thread"][moments]
         default = next(iter(self.current.values()), None)
@@ -512,10 +512,19 @@ class Tables:
         )
 
 
+class PartTables:
+    """The tables of one part of the engine, made from those of the trace."""
+
+    def __init__(self, tables: Tables):
+        self.tables = tables
+        self.index = tables.index
+        self.of = tables.of
+
+
 def _next_after(
     keys: np.ndarray, since: np.ndarray, other: np.ndarray, when: np.ndarray
 ) -> np.ndarray:
-    """For each (key, since): the first (other, when) after it with that key, else FOREVER."""
+    """Return for each (key, since) the first (other, when) after it with that key, else FOREVER."""
     count = len(keys)
     key = np.concatenate([keys, other])
     moment = np.concatenate([since, when])

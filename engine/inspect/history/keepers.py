@@ -80,7 +80,7 @@ def _hidden(history: History, tensor: int, holder: Holder, m: int) -> tuple[str,
 
 
 def _name_way(history: History, name: NameFact, m: int) -> Keeper:
-    """`item history[0] → name history → the module`."""
+    """Return `item history[0] → name history → the module`."""
     links = [f"{holder_label(name.kind)} {name.label}"]
     root = name.name.partition(".")[0].partition("[")[0]
     if name.kind != "NAME" and root != name.name:
@@ -175,7 +175,7 @@ def result_name(history: History, node: int, m: int) -> str:
 
 
 def _results(history: History, node: int, m: int) -> list[tuple[int, int, int]]:
-    """(node, distance, tensor) of the living tensors whose grad_fn leads to a node: those with a name first,
+    """Return (node, distance, tensor) of the living tensors whose grad_fn leads to a node: those with a name first,
     then the nearest."""
     tables = history.autograd.tables
     edges = tables.edges

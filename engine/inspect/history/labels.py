@@ -32,7 +32,7 @@ class Labels:
         return self._named(tensor, m) or self._gradient(tensor, m) or f"#{tensor}"
 
     def _gradient(self, tensor: int, m: int) -> str:
-        """`w.grad` if the tensor is the .grad of one that has a name, else ""."""
+        """Return `w.grad` if the tensor is the .grad of one that has a name, else ""."""
         grads = self._history.autograd.tables.grads
         rows = grads.where_at("grad", tensor, m)
         owner = self._named(int(grads.tensor[rows[-1]]), m) if tensor and len(rows) else ""

@@ -132,7 +132,7 @@ def _last_step(path: str) -> str:
 def _adding_up(
     history: History, holders: tuple[Holder, ...], counts: Table, key: int, m: int
 ) -> Owners:
-    """The use count comes with every event that changes it.
+    """Add the unknown holders, so that all add up to the use count, which comes with every event that changes it.
 
     A count recorded while an operator or a backward pass ran includes its temporary references, which
     have no events: they belong to it while it runs. Native functions that are not operators
@@ -185,7 +185,7 @@ def _known(history: History, counts: Table, key: int, row: int) -> int:
 
 @per_history(1 << 14)
 def _busy(history: History, m: int) -> tuple[str, int, int] | None:
-    """(kind, number, end) of the operator or backward pass that was running in the event's thread."""
+    """Return (kind, number, end) of the operator or backward pass that was running in the event's thread."""
     thread = history.tables.events["thread"]
     tables = (("CALL", history.tables.calls), ("RUN", history.autograd.tables.runs))
     for kind, table in tables:
@@ -205,7 +205,7 @@ def _with_rest(holders: tuple[Holder, ...], count: int, seen: int) -> Owners:
 
 
 def _slot(history: History, node: int, tensor: int, m: int) -> str:
-    """` as _saved_self`: the attributes under which a node keeps the tensor."""
+    """Return ` as _saved_self`: the attributes under which a node keeps the tensor."""
     names = (saved.name for saved in history.autograd.savers(tensor, m) if saved.node == node)
     names_found = " and ".join(dict.fromkeys(names))
     return f" as {names_found}" if names_found else ""

@@ -13,7 +13,7 @@ _STATE = re.compile(r"\.state\[key (\d+)\]\['([^'\]]*)'\]")
 
 @lru_cache(maxsize=8192)  # every step asks for the names of everything that lives
 def parameter_path(name: str) -> str:
-    """`net.fc1.weight` of `net._modules['fc1']._parameters['weight']`: where a user would look; and
+    """Return `net.fc1.weight` of `net._modules['fc1']._parameters['weight']`: where a user would look; and
     `optimizer.state[0].exp_avg` of the state that an optimizer keeps per parameter."""
     if ".state[key " in name:
         name = _STATE.sub(r".state[\1].\2", name)

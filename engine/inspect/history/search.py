@@ -154,7 +154,7 @@ class Search:
         return mask
 
     def _with_field(self, key: str, value: str) -> Mask:
-        """Any field of the event list by its name; a text field by its text."""
+        """Return any field of the event list by its name; a text field by its text."""
         if key == "file":
             return self._with_values(
                 key, self._strings(lambda text: value in (text, PurePath(text).name))

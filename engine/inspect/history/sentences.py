@@ -70,7 +70,7 @@ def _used(template: str) -> tuple[str, ...]:
 
 
 def location(history: History, m: int, fields: dict[str, int]) -> str:
-    """`train.py:12`."""
+    """Return `train.py:12`."""
     file = fields.get("file", 0)
     if not file and (frame := history.frame(fields.get("frame", 0), m)):
         file = frame.file
@@ -79,13 +79,13 @@ def location(history: History, m: int, fields: dict[str, int]) -> str:
 
 
 def tensor_words(history: History, m: int, tensor: int) -> str:
-    """`x (#17)`, or `#17` for a tensor without a name."""
+    """Return `x (#17)`, or `#17` for a tensor without a name."""
     label = history.label(tensor, m)
     return label if label.startswith("#") else f"{label} (#{tensor})"
 
 
 def short(text: str) -> str:
-    """One line, not too long."""
+    """Return one line, not too long."""
     text = " ".join(text.split())
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "..."
 

@@ -79,7 +79,7 @@ class StorageContents:
         return (int(row) for row in rows)
 
     def _recorded(self, row: int, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """(bytes, mask of known bytes) of [first, last), which is inside the record."""
+        """Return (bytes, mask of known bytes) of [first, last), which is inside the record."""
         table = self.tables.values
         data, sure = np.zeros(last - first, np.uint8), np.zeros(last - first, bool)
         mode, start = int(table.mode[row]), first - int(table.lo[row])

@@ -57,7 +57,7 @@ class Table:
         return table
 
     def _derived(self, name: str, compute: Callable[[], Arrays]) -> Arrays:
-        """Arrays computed from the columns, which the index stores too."""
+        """Return arrays computed from the columns, which the index stores too."""
         if self._index is None:
             return compute()
         return self._index.arrays(f"{self._index_name}.{name}", compute)
@@ -116,7 +116,7 @@ class Table:
         return int(rows[-1]) if len(rows) else -1
 
     def last_of_each(self, column: str, values: Ints, moment: int) -> Ints:
-        """`last` of many values at once."""
+        """Return `last` of many values at once."""
         order, keys = self._order(column)
         low, high = keys.searchsorted(values), keys.searchsorted(values, "right")
         first = low
@@ -180,7 +180,7 @@ def ends_of(ids: Ints, closed: Ints, when: Ints) -> Ints:
 
 
 def look_up(keys: Ints, known: Ints, values: Ints) -> Ints:
-    """values[i] where known[i] == key, for each key; 0 where the key is not known."""
+    """Return values[i] where known[i] == key, for each key; 0 where the key is not known."""
     if len(known) == 0:
         return np.zeros(len(keys), np.int64)
     order = np.argsort(known, kind="stable")
@@ -233,7 +233,7 @@ def next_of_same(*columns: Ints, since: Ints) -> Ints:
 
 
 def rows_before(known: Ints, since: Ints, keys: Ints, moments: Ints) -> Ints:
-    """For each (key, moment): the row of the newest (known, since) with that key which started at the
+    """Return for each (key, moment) the row of the newest (known, since) with that key which started at the
     moment or before; -1: no such row."""
     count = len(known)
     is_query = np.concatenate([np.zeros(count, np.int8), np.ones(len(keys), np.int8)])

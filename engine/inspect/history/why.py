@@ -373,7 +373,7 @@ def operation(history: History, call: int) -> str:
 
 
 def location(history: History, moment: int) -> str:
-    """` on line 12 of train.py (code)`; "" if no line was running."""
+    """Return ` on line 12 of train.py (code)`; "" if no line was running."""
     line = history.line_at(moment)
     if line is None:
         return ""

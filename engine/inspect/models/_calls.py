@@ -43,7 +43,7 @@ def call_text(history: History, call: Any) -> str:
 
 
 def time_at(history: History, moment: int) -> int:
-    """Nanoseconds on the recorded clock."""
+    """Return nanoseconds on the recorded clock."""
     return int(history.tables.events["t"][min(moment, history.end - 1)])
 
 
@@ -53,7 +53,7 @@ def ended(history: History, call: Any) -> int:
 
 
 def duration(nanoseconds: int) -> str:
-    """`850 ns`, `3.1 us`, `12 ms`."""
+    """Return `850 ns`, `3.1 us`, `12 ms`."""
     if nanoseconds < 1000:
         return f"{nanoseconds} ns"
     size = float(nanoseconds)

@@ -62,7 +62,7 @@ class Contents:
     def of(
         cls, history: History, storage: int, moment: int, nbytes: int, count: bool = True
     ) -> Contents:
-        """`count`: also count the known bytes, which reads all of a storage."""
+        """Return the contents of a storage; `count` also counts the known bytes, which reads all of it."""
         pages = _Pages(history, storage, moment)
         known = None
         if count and nbytes <= COUNTED:
@@ -87,7 +87,7 @@ class Contents:
         return decode(dtype, data[lo : lo + dtype.itemsize])[0]
 
     def values(self, dtype: DTypeInfo, byte: int, stride: int, count: int) -> Sequence[Any | None]:
-        """`count` elements, each `stride` bytes after the one before."""
+        """Return `count` elements, each `stride` bytes after the one before."""
         import numpy as np
 
         lo, size = byte % _PAGE, dtype.itemsize

@@ -55,7 +55,7 @@ def view_row(history: History, tensor: int) -> int:
 
 
 def layout_of(history: History, tensor: Any) -> Layout:
-    """Sizes and strides in words; the strides of its base distinguish a diagonal."""
+    """Return sizes and strides in words; the strides of its base distinguish a diagonal."""
     row = view_row(history, tensor.id)
     views = history.tables.views
     source = history.tensor(int(views.base[row]), int(views.since[row])) if row >= 0 else None

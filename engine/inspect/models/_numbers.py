@@ -44,7 +44,7 @@ def magnitude(dtype: DTypeInfo, values: Any) -> Any:
 
 
 def _parts(real: str, imag: str) -> str:
-    """`1.+2.j` from the strings of both parts."""
+    """Return `1.+2.j` from the strings of both parts."""
     return f"{real}{'' if imag[0] in '+-' else '+'}{imag}j"
 
 

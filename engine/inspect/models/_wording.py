@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def shape_text(sizes: Sequence[int], times: str = "×") -> str:
-    """`2×3`; a tensor without dimensions is `()`."""
+    """Return `2×3`; a tensor without dimensions is `()`."""
     return times.join(map(str, sizes)) if sizes else "()"
 
 
 def bytes_text(count: int) -> str:
-    """`24 bytes`, `1.5 KiB`: exact below 10,000 bytes."""
+    """Return `24 bytes`, `1.5 KiB`: exact below 10,000 bytes."""
     if count < 10_000:
         return f"{count} byte" if count == 1 else f"{count} bytes"
     size = float(count)
@@ -27,7 +27,7 @@ def bytes_text(count: int) -> str:
 
 
 def pluralise(count: int, singular: str, more: str = "") -> str:
-    """`1 tensor`, `2 tensors`."""
+    """Return `1 tensor`, `2 tensors`."""
     return f"{count:,} {singular if count == 1 else more or singular + 's'}"
 
 

@@ -101,7 +101,7 @@ class LiveMemory:
 
 
 def project(history: History, moment: int, selection: Selection, zoom: int = 0) -> LiveMemory:
-    """Live memory as a whole, and up to `moment` what grows."""
+    """Return live memory as a whole, and up to `moment` what grows."""
     end = history.end
     if not end or moment < 0:
         return LiveMemory(moment, end, 0, 0, 1, (), 0, 0, 0, -1, 0, "", "", (), 0, ())
@@ -182,7 +182,7 @@ def _alive(history: History, m: int) -> np.ndarray:
 
 
 def highest(history: History) -> tuple[int, int]:
-    """(moment, bytes) of the first moment with most live bytes; -1 without storages."""
+    """Return (moment, bytes) of the first moment with most live bytes; -1 without storages."""
     moments, totals = _series(history)
     if not len(moments):
         return -1, 0
@@ -191,13 +191,14 @@ def highest(history: History) -> tuple[int, int]:
 
 
 def live_bytes(history: History) -> tuple[np.ndarray, np.ndarray]:
-    """(moments at which live bytes change, live bytes from there on)."""
+    """Return (moments at which live bytes change, live bytes from there on)."""
     return _series(history)
 
 
 @per_history(max_entries=3 * (LAYERS + 2))
 def _series(history: History, layer: int = -1, device: int = -1) -> tuple[np.ndarray, np.ndarray]:
-    """(moments at which live bytes change, bytes from there on), of all storages (-1) or of a layer or device."""
+    """Return (moments at which live bytes change, bytes from there on), of all storages (-1) or of a layer or
+    device."""
     import numpy as np
 
     storages = history.tables.storages
@@ -219,7 +220,7 @@ def _series(history: History, layer: int = -1, device: int = -1) -> tuple[np.nda
 
 @per_history(max_entries=1)
 def _creator_lines(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(group of each storage, file and line of each group): the lines that ran as storages were created."""
+    """Return (group of each storage, file and line of each group): the lines that ran as storages were created."""
     import numpy as np
 
     _, files, lines = history.tables.lines_of(history.tables.storages.since)
@@ -246,7 +247,7 @@ def _layer_of(history: History) -> np.ndarray:
 def _layers(
     history: History, first: int, last: int, span: int, device: int = -1
 ) -> tuple[tuple[int, ...], ...]:
-    """Per layer, its bytes (of a device) at the moment of each column at which all together are highest."""
+    """Return for each layer its bytes (of a device) at the moment of each column at which all together are highest."""
     import numpy as np
 
     moments, totals = _series(history, -1, device)
@@ -316,7 +317,7 @@ def _creators(history: History, moment: int, peak_at: int) -> tuple[Creator, ...
 def _largest(
     history: History, rows: np.ndarray, m: int, listed: bool
 ) -> tuple[tuple[int, int], ...]:
-    """(tensor, row of the storage) of the largest of these storages."""
+    """Return (tensor, row of the storage) of the largest of these storages."""
     if not listed:
         return ()
     storages = history.tables.storages
@@ -470,7 +471,7 @@ def _parameters(history: History, m: int) -> np.ndarray:
 
 
 def _loop_of(history: History, rows: np.ndarray) -> tuple[int, int, int] | None:
-    """(frame, file, line) of the innermost frame in which all these storages were created, by the line that
+    """Return (frame, file, line) of the innermost frame in which all these storages were created, by the line that
     ran in it each time; None if it ran once only."""
     moments = history.tables.storages.since[rows]
     some = moments[:: max(1, len(moments) // SAMPLES)].tolist()

@@ -206,7 +206,8 @@ def _copies(history: History, device: str, kind: str, moment: int) -> Copies:
 
 @per_history(max_entries=1)
 def _transfers(history: History) -> dict[tuple[str, str], tuple[list[int], list[int], list[int]]]:
-    """Per device and kind of command: the moments, the bytes up to each, and how many were with pinned memory."""
+    """Return, for each device and kind of command, the moments, the bytes up to each, and how many were with pinned
+    memory."""
     transfers: dict[tuple[str, str], tuple[list[int], list[int], list[int]]] = {}
     for row in range(len(history.tables.commands)):
         fact = history.command(row)

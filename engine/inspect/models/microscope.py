@@ -202,7 +202,7 @@ class _Bench:
         )
 
     def label(self, tensor: int, moment: int) -> str:
-        """Its name then; else its name at the end of the line, or now."""
+        """Return its name then; else its name at the end of the line, or now."""
         line = self.history.line_at(moment)
         later = min(line.until, self.history.end - 1) if line is not None else moment
         first = str(self.history.label(tensor, moment))
@@ -426,7 +426,7 @@ def _formulas(bench: _Bench, formula: CellFormula, out: TableRow, index: Index) 
 
 
 def cell_name(label: str, index: Index) -> str:
-    """`x[1,2]`; a tensor without dimensions is its own cell."""
+    """Return `x[1,2]`; a tensor without dimensions is its own cell."""
     return f"{label}[{','.join(map(str, index))}]" if index else label
 
 

@@ -102,7 +102,7 @@ def project(history: History, moment: int, selection: Selection) -> ObjectModel:
 
 
 def shown_tensor(history: History, moment: int, selection: Selection) -> tuple[int, str]:
-    """(tensor, why): the selected one while it lives, else one of the selected storage, else the last named."""
+    """Return (tensor, why): the selected one while it lives, else one of the selected storage, else the last named."""
     if selection.tensor:
         if history.tensor(selection.tensor, moment) is not None:
             return selection.tensor, "selected"

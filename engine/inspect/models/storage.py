@@ -193,7 +193,7 @@ def _placed(history: History, moment: int, storage: Any) -> list[tuple[Any, int]
 
 
 def _others(history: History, moment: int, storage: Any) -> list[tuple[int, int]]:
-    """Storages whose memory overlaps this one's, with their offsets from its start.
+    """Return storages whose memory overlaps this one's, with their offsets from its start.
 
     The engine allocates separate memory for every storage, but two can share one NumPy array.
     """
@@ -304,7 +304,7 @@ def _last_write(history: History, storage: int, moment: int) -> LastWrite | None
 
 
 def _touches(lane: Lane, first: int, last: int, itemsize: int) -> dict[int, Touch]:
-    """For each cell of [first, last) that the tensor uses: the element that is shown there."""
+    """Return for each cell of [first, last) that the tensor uses the element that is shown there."""
     lo, hi = first * itemsize, last * itemsize
     hits, counted = lane.extent.hits(lo, hi)
     over: dict[int, list[Hit]] = {}

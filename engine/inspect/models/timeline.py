@@ -165,7 +165,7 @@ def _steps(history: History, moment: int) -> Iterator[Step]:
 
 @per_history(max_entries=4)  # a window's density does not depend on the moment
 def _density(history: History, begin: int, end: int, span: int) -> tuple[int, ...]:
-    """Per stretch of the bar, the most events that one line of the program caused there."""
+    """Return for each stretch of the bar the most events that one line of the program caused there."""
     import numpy as np
 
     edges = np.unique(np.concatenate([[0], history.tables.lines.since, [history.end]]))

@@ -251,7 +251,7 @@ def _recorded(history: History, storage: int, moment: int, extent: Extent) -> Re
 
 
 def _shade(dtype: DTypeInfo, value: Any, statistics: Statistics) -> tuple[str, float | None, int]:
-    """(kind, place on the scale, which end of the scale it is beyond)."""
+    """Return (kind, place on the scale, which end of the scale it is beyond)."""
     if value is None:
         return "unknown", None, 0
     number = float(magnitude(dtype, value))

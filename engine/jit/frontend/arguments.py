@@ -64,7 +64,7 @@ class Arguments:
         return args, options
 
     def _list_or_value(self, tree: ast.AST, argument: Argument) -> SimpleValue:
-        """Tuples of one type are lists for operators: x.view((2, 3))."""
+        """Turns a tuple of one type into a list, as operators take it: x.view((2, 3))."""
         sugared = expression(self.c, argument) if isinstance(argument, ast.expr) else argument
         if isinstance(sugared, SugaredTupleValue) or (
             isinstance(sugared, PythonValue) and isinstance(sugared.object, (tuple, list))
@@ -171,5 +171,5 @@ def constant_of(c: Context, tree: ast.AST, constant: Any, hint: Type | None = No
 
 
 def type_name(object_: object) -> str:
-    """The name of a Python object's class."""
+    """Returns the name of a Python object's class."""
     return type(object_).__name__

@@ -122,7 +122,7 @@ class Builder:
         return value
 
     def constant(self, tree: ast.AST, value: Any) -> SimpleValue:
-        """prim::Constant."""
+        """Emits prim::Constant."""
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             fail(
                 self.source,
@@ -244,7 +244,7 @@ class Builder:
         return {value.type for value in self._values.values()}
 
     def text(self, with_source: bool = False) -> str:
-        """The graph as text."""
+        """Returns the graph as text."""
         text = lib.uh_graph_text(self.handle, with_source)
         if text == ffi.NULL:
             raise_last()

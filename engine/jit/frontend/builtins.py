@@ -305,7 +305,7 @@ def _classes(tree: ast.expr) -> list[ast.expr]:
 
 
 def _class(c: Context, tree: ast.expr) -> Type | type:
-    """One class of an isinstance: a type of the language, or any other class."""
+    """Returns one class of an isinstance: a type of the language, or any other class."""
     sugared = expression(c, tree) if isinstance(tree, (ast.Name, ast.Attribute)) else None
     if isinstance(sugared, PythonValue):
         if sugared.object in (list, tuple, dict):

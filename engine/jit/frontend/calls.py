@@ -250,7 +250,7 @@ def call_ignored(
 def call_compiled(
     c: Context, tree: ast.AST, fn: CompiledFunction | Any, arguments: Arguments
 ) -> SugaredValue:
-    """prim::CallFunction."""
+    """Emits prim::CallFunction."""
     if isinstance(fn, CompiledFunction):
         compiled, inputs = fn, match(c, tree, fn.display_name, fn.parameters, arguments)
     else:
@@ -347,7 +347,7 @@ _CASTS = {
 
 
 def cast(c: Context, tree: ast.Call, to: type) -> SimpleValue:
-    """`int(x)`, `float(x)`, `bool(x)`, `str(x)`."""
+    """Compiles `int(x)`, `float(x)`, `bool(x)`, `str(x)`."""
     if not tree.args:
         return c.builder.constant(tree, to())
     if len(tree.args) > 1 and to is not complex:

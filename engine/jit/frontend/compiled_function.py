@@ -45,7 +45,7 @@ class CompiledFunction:
         return tuple(reversed(defaults))
 
     def text(self, with_source: bool = False) -> str:
-        """The graph as text."""
+        """Returns the graph as text."""
         text = lib.uh_graph_text(self.graph, with_source)
         if text == ffi.NULL:
             raise_last()

@@ -85,7 +85,7 @@ def _leaves_one(step: Step) -> str:
 
 
 def _is_endless(step: Step) -> bool:
-    """`while True` that only a `return` leaves."""
+    """Returns True for `while True` that only a `return` leaves."""
     return (
         isinstance(step, ast.While)
         and isinstance(step.test, ast.Constant)

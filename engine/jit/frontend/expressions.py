@@ -158,7 +158,7 @@ def binary(
 
 
 def _percent(c: Context, tree: ast.AST, left: SimpleValue, right: SimpleValue) -> SimpleValue:
-    """ "%d of %d" % (a, b)."""
+    """Compiles "%d of %d" % (a, b)."""
     args = [right]
     if right.type.kind == "Tuple":
         args = c.builder.node(tree, "prim::TupleUnpack", [right], right.type.inner).outputs
@@ -363,5 +363,5 @@ def _format_spec(tree: ast.expr | None) -> str | None:
 
 
 def truth(c: Context, tree: ast.expr) -> SimpleValue:
-    """`bool(x)`."""
+    """Compiles `bool(x)`."""
     return as_bool(c, tree, value(c, tree))

@@ -69,7 +69,7 @@ class FunctionContext(Context):
     surroundings: Surroundings
 
     def annotation(self, tree: ast.expr) -> Type:
-        """The type that an annotation names."""
+        """Returns the type that an annotation names."""
         return annotation_type(self.source, self.surroundings, tree)
 
     def comment_type(self, tree: ast.stmt) -> Type | None:

@@ -179,7 +179,7 @@ def _of_tuple(c: Context, tree: ast.Subscript, tuple_value: SimpleValue) -> Suga
 
 
 def tuple_item(c: Context, tree: ast.AST, tuple_value: SimpleValue, index: int) -> SimpleValue:
-    """prim::TupleIndex."""
+    """Emits prim::TupleIndex."""
     position = c.builder.constant(tree, index)
     return c.builder.prim(
         tree, "prim::TupleIndex", [tuple_value, position], tuple_value.type.inner[index]

@@ -161,7 +161,7 @@ def _loop(
 
 
 def first_true(c: Context, tree: ast.AST) -> SimpleValue:
-    """The constant True, by which a prim::Loop begins its first iteration."""
+    """Returns the constant True, by which a prim::Loop begins its first iteration."""
     return c.builder.constant(tree, True)
 
 

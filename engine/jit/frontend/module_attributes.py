@@ -216,7 +216,7 @@ def _is_text(value: Any) -> bool:
 
 
 def type_of(module: Module) -> type:
-    """The Python class of a module."""
+    """Returns the Python class of a module."""
     return module.__class__
 
 

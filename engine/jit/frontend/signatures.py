@@ -112,7 +112,7 @@ class _Unquoted(ast.NodeTransformer):
 
 
 def annotation_type(source: Source, surroundings: Mapping[str, Any], tree: ast.expr) -> Type:
-    """The type that an annotation names. Raises: CompileError."""
+    """Returns the type that an annotation names. Raises: CompileError."""
     try:
         inner = _Unquoted().visit(copy.deepcopy(tree))
     except SyntaxError:

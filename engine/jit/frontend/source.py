@@ -92,7 +92,7 @@ class Source:
         return comments
 
     def tokens_json(self) -> str:
-        """[[kind, text, line, column, end_line, end_column], ...] for the AST event."""
+        """Returns [[kind, text, line, column, end_line, end_column], ...] for the AST event."""
         shift = self.first_line - 1
         tokens = [
             [
@@ -108,7 +108,7 @@ class Source:
         return json.dumps(tokens)
 
     def tree_json(self) -> str:
-        """T = {"kind", "span": [line, column, end_line, end_column] or null, and each field: a T,
+        """Returns T = {"kind", "span": [line, column, end_line, end_column] or null, and each field: a T,
         a list of them, or a plain value}."""
         return json.dumps(self._as_json(self.function))
 

@@ -23,7 +23,7 @@ LETTERS: dict[str, Any] = {
 
 
 def letter_of(value: Any) -> str:
-    """ "i", "f", "s" or "t"; "ival" for anything else."""
+    """Returns "i", "f", "s" or "t"; "ival" for anything else."""
     return next((letter for letter in "ifst" if isinstance(value, LETTERS[letter])), "ival")
 
 

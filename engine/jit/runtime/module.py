@@ -239,11 +239,11 @@ class ScriptModule(Module, metaclass=ScriptMeta):
         return self._copied(lambda value: copy.deepcopy(value, memo), memo)
 
     def __copy__(self) -> ScriptModule:
-        """A module of the same class with the same tensors."""
+        """Returns a module of the same class with the same tensors."""
         return self._copied(lambda value: value, {})
 
     def copy(self) -> ScriptModule:
-        """A module of the same class with the same tensors."""
+        """Returns a module of the same class with the same tensors."""
         return copy.copy(self)
 
     def _copied(self, copied: Callable[[Any], Any], memo: dict[int, Any]) -> ScriptModule:

@@ -25,7 +25,7 @@ _call, _forward_of = Module.__call__, hooks.forward_of
 
 @contextlib.contextmanager
 def scopes(objects: Mapping[int, ObjectBox]) -> Iterator[None]:
-    """Inside the `with`, this thread's operators are attributed to the modules with these `id`s."""
+    """Attributes this thread's operators, inside the `with`, to the modules with these `id`s."""
     global _tracing
     with _lock:
         if _tracing == 0:

@@ -68,7 +68,7 @@ def _new_enum(kind: EnumMeta) -> ScriptEnum:
 
 
 def enum_type(kind: EnumMeta) -> Type:
-    """The type of an Enum's members."""
+    """Returns the type of an Enum's members."""
     return enum_of(kind).type
 
 

@@ -98,7 +98,7 @@ class BoxedArgs:
             self._object(slot, value)
 
     def _object(self, slot: Any, value: Any) -> None:
-        """A member of an Enum, or an object of a scripted class."""
+        """Packs a member of an Enum, or an object of a scripted class."""
         box = next(
             (object_box for box_of in BOXERS if (object_box := box_of(value)) is not None), None
         )

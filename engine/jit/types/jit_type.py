@@ -79,7 +79,7 @@ def optional(inner: Type) -> Type:
 
 
 def list_of(inner: Type) -> Type:
-    """A list."""
+    """Returns a list."""
     return Type("List", (inner,))
 
 
@@ -89,7 +89,7 @@ def future_of(inner: Type) -> Type:
 
 
 def dict_of(key: Type, value: Type) -> Type:
-    """A dictionary."""
+    """Returns a dictionary."""
     return Type("Dict", (key, value))
 
 

@@ -26,6 +26,6 @@ def free_name(name: str) -> str:
 
 
 def class_name(kind: type) -> str:
-    """PyTorch's name for a class: `__torch__.package.Name`, `__torch__.Name` in a script."""
+    """Returns PyTorch's name for a class: `__torch__.package.Name`, `__torch__.Name` in a script."""
     path = "" if kind.__module__ == "__main__" else f"{kind.__module__}."
     return f"__torch__.{path}{kind.__name__}"

@@ -101,7 +101,7 @@ class Type(str):
         return c_integer(lib.uh_type_is_subtype(self.encode(), other.encode())) == 1
 
     def containedTypes(self) -> list[Type]:
-        """The contained types: the element type of a list, each type of a tuple."""
+        """Returns the contained types: the element type of a list, each type of a tuple."""
         match self.kind():
             case "ListType":
                 return [Type(self[:-2])]
@@ -113,13 +113,13 @@ class Type(str):
         return []
 
     def getElementType(self) -> Type:
-        """The element type of a list, optional or future. Raises: RuntimeError for any other."""
+        """Returns the element type of a list, optional or future. Raises: RuntimeError for any other."""
         if self.kind() not in ("ListType", "OptionalType", "FutureType"):
             raise RuntimeError(f"getElementType: {self} has no single element type")
         return self.containedTypes()[0]
 
     def elements(self) -> list[Type]:
-        """The element types of a tuple. Raises: RuntimeError for any other."""
+        """Returns the element types of a tuple. Raises: RuntimeError for any other."""
         if self.kind() != "TupleType":
             raise RuntimeError(f"elements: {self} is not a tuple")
         return self.containedTypes()
@@ -133,38 +133,38 @@ class Type(str):
         return [part for part in parts if "=" not in part], dict(named)
 
     def scalarType(self) -> str | None:
-        """ "Float" of float32; None if unknown."""
+        """Returns "Float" of float32; None if unknown."""
         title = self.partition("(")[0]
         return title if self.kind() == "TensorType" and title != "Tensor" else None
 
     def dtype(self) -> dtype | None:
-        """The dtype; None if unknown."""
+        """Returns the dtype; None if unknown."""
         return _TITLES.get(self.scalarType() or "")
 
     def dim(self) -> int | None:
-        """The number of dimensions; None if unknown."""
+        """Returns the number of dimensions; None if unknown."""
         sizes, _ = self._facts()
         known = self.scalarType() is not None and "..." not in sizes and "(" in self
         return len(sizes) if known else None
 
     def varyingSizes(self) -> list[int | None] | None:
-        """The sizes, None for an unknown one; None if their number is unknown."""
+        """Returns the sizes, None for an unknown one; None if their number is unknown."""
         if self.dim() is None:
             return None
         return [None if item == "*" else int(item) for item in self._facts()[0]]
 
     def sizes(self) -> list[int] | None:
-        """The sizes; None unless all of them are known."""
+        """Returns the sizes; None unless all of them are known."""
         sizes = self.varyingSizes()
         return None if sizes is None or None in sizes else [n for n in sizes if n is not None]
 
     def strides(self) -> list[int] | None:
-        """The strides; None unless all of them are known."""
+        """Returns the strides; None unless all of them are known."""
         text = self._facts()[1].get("strides", "")
         return None if not text or "*" in text else [int(n) for n in re.findall(r"-?\d+", text)]
 
     def device(self) -> device | None:
-        """The device; None if unknown."""
+        """Returns the device; None if unknown."""
         name = self._facts()[1].get("device")
         return device(name) if name else None
 
@@ -237,7 +237,7 @@ def _argument(declared: SchemaArgument) -> Argument:
 
 
 def _text(self: Type) -> str:
-    """The text, as graphs write it."""
+    """Returns the text, as graphs write it."""
     return str.__str__(self)
 
 

@@ -347,7 +347,7 @@ class LSTM(RNNBase):
         return super()._first_hidden(input, batch_sizes), cell
 
     def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> Any:  # type: ignore[override]
-        """(output, (h, c)), as RNNBase's `forward`."""
+        """Return (output, (h, c)), as RNNBase's `forward`."""
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         batched = input.dim() == 3

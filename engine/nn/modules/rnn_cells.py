@@ -80,7 +80,7 @@ class RNNCellBase(Module):
         return zeros
 
     def _step(self, input: Tensor, hx: Tensor) -> Tensor:
-        """The next state of a batch."""
+        """Return the next state of a batch."""
         raise NotImplementedError
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Any:

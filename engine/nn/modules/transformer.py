@@ -282,7 +282,7 @@ class TransformerEncoder(_Stack):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """`is_causal`: `mask` is the causal one; None: compare it."""
+        """Encode. `is_causal`: `mask` is the causal one; None: compare it."""
         causal = _is_causal(mask, is_causal, self._length(src))
         x = src
         for layer in self.layers:
@@ -307,7 +307,7 @@ class TransformerDecoder(_Stack):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """`tgt_is_causal`: `tgt_mask` is the causal one; None: compare it."""
+        """Decode. `tgt_is_causal`: `tgt_mask` is the causal one; None: compare it."""
         causal = _is_causal(tgt_mask, tgt_is_causal, self._length(tgt))
         x = tgt
         for layer in self.layers:

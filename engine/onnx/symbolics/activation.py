@@ -13,25 +13,25 @@ from engine.onnx.values import Value
 
 @symbolic("relu")
 def relu(g: Builder, self: Value) -> Any:
-    """max(x, 0)."""
+    """Returns max(x, 0)."""
     return g.op("Relu", self)
 
 
 @symbolic("relu6")
 def relu6(g: Builder, self: Value) -> Any:
-    """Between 0 and 6."""
+    """Clamps between 0 and 6."""
     return hardtanh(g, self, 0.0, 6.0)
 
 
 @symbolic("hardtanh")
 def hardtanh(g: Builder, self: Value, min_val: Any = -1, max_val: Any = 1) -> Any:
-    """Between two bounds."""
+    """Clamps between two bounds."""
     return g.op("Clip", self, g.cast(min_val, self.dtype), g.cast(max_val, self.dtype))
 
 
 @symbolic("elu")
 def elu(g: Builder, self: Value, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-    """alpha (exp(x) - 1) below zero."""
+    """Returns alpha (exp(x) - 1) below zero."""
     if input_scale != 1:
         raise SymbolicValueError("Elu of ONNX has no input_scale")
     result = g.op("Elu", self, alpha_f=alpha)
@@ -40,19 +40,19 @@ def elu(g: Builder, self: Value, alpha: Any = 1, scale: Any = 1, input_scale: An
 
 @symbolic("celu")
 def celu(g: Builder, self: Value, alpha: Any = 1.0) -> Any:
-    """alpha (exp(x / alpha) - 1) below zero."""
+    """Returns alpha (exp(x / alpha) - 1) below zero."""
     return g.op("Elu", self / float(alpha), alpha_f=1.0) * float(alpha)
 
 
 @symbolic("selu")
 def selu(g: Builder, self: Value) -> Any:
-    """A scaled elu."""
+    """Returns a scaled elu."""
     return g.op("Selu", self)
 
 
 @symbolic("leaky_relu")
 def leaky_relu(g: Builder, self: Value, negative_slope: Any = 0.01) -> Any:
-    """A slope below zero."""
+    """Returns a slope below zero."""
     return g.op("LeakyRelu", self, alpha_f=negative_slope)
 
 
@@ -65,7 +65,7 @@ def rrelu(
     training: bool = False,
     generator: Any = None,
 ) -> Any:
-    """A random slope below zero: its mean when it is not training."""
+    """Returns a random slope below zero: its mean when it is not training."""
     if training:
         raise SymbolicValueError("draws its slopes while it is training; export it with eval()")
     return g.op("LeakyRelu", self, alpha_f=(lower + upper) / 2)
@@ -73,7 +73,7 @@ def rrelu(
 
 @symbolic("prelu", "_prelu_kernel")
 def prelu(g: Builder, self: Value, weight: Value) -> Any:
-    """A learned slope below zero, of each channel."""
+    """Returns a learned slope below zero, of each channel."""
     slope, rank = weight, g.rank_of(self)
     if weight.shape != (1,) and rank > 2:
         slope = g.unsqueeze(weight, *range(1, rank - 1))
@@ -82,7 +82,7 @@ def prelu(g: Builder, self: Value, weight: Value) -> Any:
 
 @symbolic("gelu")
 def gelu(g: Builder, self: Value, approximate: str = "none") -> Any:
-    """x times the normal distribution function of x."""
+    """Returns x times the normal distribution function of x."""
     if g.opset >= 20:
         return g.op("Gelu", self, approximate_s=approximate)
     if approximate == "tanh":
@@ -93,13 +93,13 @@ def gelu(g: Builder, self: Value, approximate: str = "none") -> Any:
 
 @symbolic("silu")
 def silu(g: Builder, self: Value) -> Any:
-    """x sigmoid(x)."""
+    """Returns x sigmoid(x)."""
     return self * g.op("Sigmoid", self)
 
 
 @symbolic("mish")
 def mish(g: Builder, self: Value) -> Any:
-    """x tanh(softplus(x))."""
+    """Returns x tanh(softplus(x))."""
     if g.opset >= 18:
         return g.op("Mish", self)
     return self * g.op("Tanh", g.op("Softplus", self))
@@ -107,7 +107,7 @@ def mish(g: Builder, self: Value) -> Any:
 
 @symbolic("hardswish")
 def hardswish(g: Builder, self: Value) -> Any:
-    """x clip(x / 6 + 1/2, 0, 1)."""
+    """Returns x clip(x / 6 + 1/2, 0, 1)."""
     if g.opset >= 14:
         return g.op("HardSwish", self)
     return self * hardsigmoid(g, self)
@@ -115,7 +115,7 @@ def hardswish(g: Builder, self: Value) -> Any:
 
 @symbolic("hardsigmoid")
 def hardsigmoid(g: Builder, self: Value) -> Any:
-    """clip(x / 6 + 1/2, 0, 1)."""
+    """Returns clip(x / 6 + 1/2, 0, 1)."""
     return g.op("HardSigmoid", self, alpha_f=1 / 6, beta_f=0.5)
 
 
@@ -133,7 +133,7 @@ def softshrink(g: Builder, self: Value, lambd: Any = 0.5) -> Any:
 
 @symbolic("softplus")
 def softplus(g: Builder, self: Value, beta: Any = 1, threshold: Any = 20) -> Any:
-    """log(1 + exp(beta x)) / beta; x itself above the threshold."""
+    """Returns log(1 + exp(beta x)) / beta; x itself above the threshold."""
     scaled = self if beta == 1 else self * float(beta)
     smooth = g.op("Softplus", scaled)
     if beta != 1:
@@ -143,19 +143,19 @@ def softplus(g: Builder, self: Value, beta: Any = 1, threshold: Any = 20) -> Any
 
 @symbolic("log_sigmoid")
 def log_sigmoid(g: Builder, self: Value) -> Any:
-    """log(sigmoid(x))."""
+    """Returns log(sigmoid(x))."""
     return -g.op("Softplus", -self)
 
 
 @symbolic("threshold")
 def threshold(g: Builder, self: Value, threshold: Any, value: Any) -> Any:
-    """A value at and below the threshold."""
+    """Returns a value at and below the threshold."""
     return g.op("Where", self > threshold, self, g.cast(value, self.dtype))
 
 
 @symbolic("glu")
 def glu(g: Builder, self: Value, dim: int = -1) -> Any:
-    """One half times the sigmoid of the other."""
+    """Returns one half times the sigmoid of the other."""
     axis = g.axis(self, dim)
     half = g.known_size(self, axis, "glu") // 2
     a, b = g.split(self, axis, [half, half])
@@ -164,7 +164,7 @@ def glu(g: Builder, self: Value, dim: int = -1) -> Any:
 
 @symbolic("softmax")
 def softmax(g: Builder, self: Value, dim: int, dtype: Any = None, half_to_float: Any = None) -> Any:
-    """exp, divided by its sum along an axis."""
+    """Returns exp, divided by its sum along an axis."""
     return g.op("Softmax", g.cast(self, dtype), axis_i=dim)
 
 
@@ -172,13 +172,13 @@ def softmax(g: Builder, self: Value, dim: int, dtype: Any = None, half_to_float:
 def log_softmax(
     g: Builder, self: Value, dim: int, dtype: Any = None, half_to_float: Any = None
 ) -> Any:
-    """log of softmax."""
+    """Returns log of softmax."""
     return g.op("LogSoftmax", g.cast(self, dtype), axis_i=dim)
 
 
 @symbolic("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
 def dropout(g: Builder, input: Value, p: Any, train: bool) -> Any:
-    """The operand: an exported model is not training."""
+    """Returns the operand: an exported model is not training."""
     if train and p > 0:
         raise SymbolicValueError("draws random numbers while it is training; export it with eval()")
     return input

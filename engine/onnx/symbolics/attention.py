@@ -26,7 +26,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """softmax(q k^T / sqrt(d) + mask) v."""
+    """Returns softmax(q k^T / sqrt(d) + mask) v."""
     if dropout_p:
         raise SymbolicValueError("draws random numbers while it is training; export it with eval()")
     if enable_gqa:

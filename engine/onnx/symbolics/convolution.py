@@ -68,7 +68,7 @@ def convolution(
     groups: int,
     **options: Any,
 ) -> Any:
-    """A convolution, or its transpose."""
+    """Returns a convolution, or its transpose."""
     return _convolve(
         g, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
     )
@@ -85,7 +85,7 @@ def conv(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Any:
-    """A convolution; padding is sizes, "same" or "valid"."""
+    """Returns a convolution; padding is sizes, "same" or "valid"."""
     return _convolve(g, input, weight, bias, stride, padding, dilation, False, 0, groups)
 
 
@@ -101,7 +101,7 @@ def conv_transpose(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """A transposed convolution."""
+    """Returns a transposed convolution."""
     return _convolve(
         g, input, weight, bias, stride, padding, dilation, True, output_padding, groups
     )
@@ -111,7 +111,7 @@ def conv_transpose(
 def im2col(
     g: Builder, self: Value, kernel_size: Any, dilation: Any, padding: Any, stride: Any
 ) -> Any:
-    """The windows as columns: a convolution with one weight per element of a window."""
+    """Returns the windows as columns: a convolution with one weight per element of a window."""
     import numpy as np
 
     kernel = _each(kernel_size, 2)
@@ -133,7 +133,7 @@ def col2im(
     padding: Any,
     stride: Any,
 ) -> Any:
-    """The sum of columns at their windows."""
+    """Returns the sum of columns at their windows."""
     g.require(18, "Col2Im")
     if self.rank != 3:
         raise SymbolicValueError("Col2Im of ONNX takes batches")

@@ -15,7 +15,7 @@ from engine.onnx.values import Value
 
 
 def full_of(g: Builder, sizes: Any, value: Any, kind: Any) -> Any:
-    """A tensor of one number."""
+    """Returns a tensor of one number."""
     number = g.cast(value, kind)
     constant = number.array is not None and all(isinstance(s, int) for s in sizes)
     if constant and number.array is not None and math.prod(sizes) <= 1 << 16:
@@ -47,7 +47,7 @@ _constant("empty", 0)
 def full(
     g: Builder, size: Any, fill_value: Any, self: Any = None, dtype: Any = None, **options: Any
 ) -> Any:
-    """A tensor of one number."""
+    """Returns a tensor of one number."""
     kind = dtype or (self.dtype if self is not None else g.result_dtype)
     if kind is None:
         kind = g.promoted(fill_value)
@@ -57,7 +57,7 @@ def full(
 
 @symbolic("full_like")
 def full_like(g: Builder, self: Value, fill_value: Any, dtype: Any = None, **options: Any) -> Any:
-    """A tensor of one number, of the sizes of another."""
+    """Returns a tensor of one number, of the sizes of another."""
     return full_of(g, g.sizes_of(self), fill_value, dtype or self.dtype)
 
 
@@ -65,7 +65,7 @@ def full_like(g: Builder, self: Value, fill_value: Any, dtype: Any = None, **opt
 def arange(
     g: Builder, end: Any, start: Any = 0, step: Any = 1, dtype: Any = None, **options: Any
 ) -> Any:
-    """Numbers in steps."""
+    """Returns numbers in steps."""
     kind = dtype or g.result_dtype
     if kind is None:
         real = any(isinstance(x, float) for x in (start, end, step))
@@ -80,13 +80,13 @@ def arange(
 
 @symbolic("scalar_tensor")
 def scalar_tensor(g: Builder, s: Any, dtype: Any = None, **options: Any) -> Any:
-    """A number as a tensor."""
+    """Returns a number as a tensor."""
     return g.cast(s, dtype or g.result_dtype or dtypes.get_default_dtype())
 
 
 @symbolic("tensor", "as_tensor")
 def tensor(g: Builder, data: Any, dtype: Any = None, **options: Any) -> Any:
-    """A tensor of numbers."""
+    """Returns a tensor of numbers."""
     if isinstance(data, list) and any(isinstance(x, Value) for x in data):
         return g.cast(g.vector(data), dtype)
     if isinstance(data, Value):
@@ -101,7 +101,7 @@ def tensor(g: Builder, data: Any, dtype: Any = None, **options: Any) -> Any:
 
 @symbolic("eye")
 def eye(g: Builder, n: Any, m: Any = None, dtype: Any = None, **options: Any) -> Any:
-    """An identity matrix."""
+    """Returns an identity matrix."""
     if not isinstance(n, int) or isinstance(m, Value):
         raise SymbolicValueError("eye of a size that is not constant")
     return g.constant(np.eye(n, m), dtype or dtypes.get_default_dtype())

@@ -15,7 +15,7 @@ from engine.onnx.values import Value
 
 @symbolic("embedding")
 def embedding(g: Builder, weight: Value, indices: Value, **options: Any) -> Any:
-    """The rows of a table."""
+    """Returns the rows of a table."""
     return g.op("Gather", weight, indices, axis_i=0)
 
 
@@ -32,7 +32,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    """Sums, means or maxima of rows of a table, of each bag: by how many bags begin before each index."""
+    """Returns sums, means or maxima of rows of a table, of each bag: by how many bags begin before each index."""
     if include_last_offset or padding_idx >= 0:
         raise SymbolicValueError("include_last_offset and padding_idx have no form here")
     rows = g.op("Gather", weight, indices, axis_i=0)
@@ -59,19 +59,19 @@ def embedding_bag(
 
 @symbolic("gather")
 def gather(g: Builder, self: Value, dim: int, index: Value, sparse_grad: bool = False) -> Any:
-    """One element of each line."""
+    """Returns one element of each line."""
     return g.op("GatherElements", self, index, axis_i=g.axis(self, dim))
 
 
 @symbolic("index_select")
 def index_select(g: Builder, self: Value, dim: int, index: Value) -> Any:
-    """Slices of an axis."""
+    """Returns slices of an axis."""
     return g.op("Gather", self, index, axis_i=g.axis(self, dim))
 
 
 @symbolic("take")
 def take(g: Builder, self: Value, index: Value) -> Any:
-    """Elements by their position."""
+    """Returns elements by their position."""
     return g.op("Gather", g.op("Reshape", self, [-1]), index, axis_i=0)
 
 
@@ -85,7 +85,7 @@ def scatter(
     value: Any = None,
     reduce: str = "",
 ) -> Any:
-    """Elements written by an index."""
+    """Writes elements by an index."""
     if reduce:
         raise SymbolicValueError("scatter with reduce has no form here; scatter_add has")
     source = (
@@ -96,14 +96,14 @@ def scatter(
 
 @symbolic("scatter_add")
 def scatter_add(g: Builder, self: Value, dim: int, index: Value, src: Value) -> Any:
-    """Elements added by an index."""
+    """Adds elements by an index."""
     g.require(16, "ScatterElements with reduction")
     return g.op("ScatterElements", self, index, src, axis_i=g.axis(self, dim), reduction_s="add")
 
 
 @symbolic("one_hot")
 def one_hot(g: Builder, self: Value, num_classes: int = -1) -> Any:
-    """Rows with a one at the label."""
+    """Returns rows with a one at the label."""
     if num_classes < 0:
         raise SymbolicValueError("one_hot needs num_classes")
     return g.op("OneHot", self, num_classes, [0, 1], axis_i=-1)
@@ -111,12 +111,12 @@ def one_hot(g: Builder, self: Value, num_classes: int = -1) -> Any:
 
 @symbolic("nonzero")
 def nonzero(g: Builder, self: Value) -> Any:
-    """The positions of elements that are not zero."""
+    """Returns the positions of elements that are not zero."""
     return g.transpose(g.op("NonZero", self), 1, 0)
 
 
 def _advanced(g: Builder, self: Value, indices: list[Any]) -> tuple[Value, Value, bool]:
-    """The tensor with its indexed axes first, the indices in one, and whether the result moves back."""
+    """Returns the tensor with its indexed axes first, the indices in one, and whether the result moves back."""
     axes = [i for i, index in enumerate(indices) if index is not None]
     tensors = [indices[i] for i in axes]
     if any(x.dtype == dtypes.bool_ for x in tensors):
@@ -145,7 +145,7 @@ def _advanced(g: Builder, self: Value, indices: list[Any]) -> tuple[Value, Value
 
 @symbolic("index")
 def index(g: Builder, self: Value, indices: list[Any]) -> Any:
-    """Elements by tensors of indices, or a mask."""
+    """Returns elements by tensors of indices, or a mask."""
     used = [i for i, x in enumerate(indices) if x is not None]
     if len(used) == 1 and indices[used[0]].dtype != dtypes.bool_:
         return g.op("Gather", self, indices[used[0]], axis_i=used[0])
@@ -167,7 +167,7 @@ def index_put(
     accumulate: bool = False,
     unsafe: bool = False,
 ) -> Any:
-    """Elements written by tensors of indices, or a mask."""
+    """Writes elements by tensors of indices, or a mask."""
     moved, positions, back = _advanced(g, self, indices)
     if back:
         raise SymbolicValueError("writes by an index of a later axis have no form here")
@@ -195,6 +195,6 @@ def _wide(g: Builder, mask: Value, like: Value, axis: int) -> Value:
 
 @symbolic("masked_select")
 def masked_select(g: Builder, self: Value, mask: Value) -> Any:
-    """The elements where a mask is true."""
+    """Returns the elements where a mask is true."""
     wide = g.op("Expand", mask, g.shape_of(self))
     return g.op("GatherND", self, g.transpose(g.op("NonZero", wide), 1, 0))

@@ -22,14 +22,14 @@ def _reduced(g: Builder, loss: Value, reduction: int) -> Value:
 
 @symbolic("mse_loss")
 def mse_loss(g: Builder, self: Value, target: Value, reduction: int = 1) -> Any:
-    """Squared differences."""
+    """Returns squared differences."""
     difference = self - target
     return _reduced(g, difference * difference, reduction)
 
 
 @symbolic("l1_loss")
 def l1_loss(g: Builder, self: Value, target: Value, reduction: int = 1) -> Any:
-    """Absolute differences."""
+    """Returns absolute differences."""
     return _reduced(g, g.op("Abs", self - target), reduction)
 
 
@@ -59,7 +59,7 @@ def huber_loss(
 def binary_cross_entropy(
     g: Builder, self: Value, target: Value, weight: Value | None = None, reduction: int = 1
 ) -> Any:
-    """The loss of probabilities; logarithms are at least -100."""
+    """Returns the loss of probabilities; logarithms are at least -100."""
     floor = g.cast(-100.0, self.dtype)
     logs = [g.op("Max", g.op("Log", x), floor) for x in (self, 1.0 - self)]
     loss = -(target * logs[0] + (1.0 - target) * logs[1])
@@ -75,7 +75,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Value | None = None,
     reduction: int = 1,
 ) -> Any:
-    """The loss of logits."""
+    """Returns the loss of logits."""
     softplus = g.op("Softplus", -g.op("Abs", self)) + g.op("Relu", -self)
     if pos_weight is not None:
         softplus = softplus * ((pos_weight - 1.0) * target + 1.0)
@@ -95,7 +95,7 @@ def nll_loss(
     reduction: int = 1,
     ignore_index: int = -100,
 ) -> Any:
-    """The negative logarithms of the labels' probabilities."""
+    """Returns the negative logarithms of the labels' probabilities."""
     options: dict[str, Any] = {
         "reduction_s": _REDUCTIONS[reduction],
         "ignore_index_i": ignore_index,
@@ -117,7 +117,7 @@ def cross_entropy_loss(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> Any:
-    """log_softmax and nll_loss."""
+    """Returns log_softmax and nll_loss."""
     if label_smoothing:
         raise SymbolicValueError("label_smoothing has no form here")
     axis = 0 if self.rank == 1 else 1
@@ -135,7 +135,7 @@ def cross_entropy_loss(
 def kl_div(
     g: Builder, self: Value, target: Value, reduction: int = 1, log_target: bool = False
 ) -> Any:
-    """The divergence of distributions."""
+    """Returns the divergence of distributions."""
     if log_target:
         return _reduced(g, g.op("Exp", target) * (target - self), reduction)
     safe = g.op("Where", target > 0.0, target, g.cast(1.0, target.dtype))
@@ -147,7 +147,7 @@ def kl_div(
 def poisson_nll_loss(
     g: Builder, input: Value, target: Value, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Any:
-    """The loss of a Poisson distribution."""
+    """Returns the loss of a Poisson distribution."""
     loss = (
         g.op("Exp", input) - target * input
         if log_input
@@ -163,7 +163,7 @@ def poisson_nll_loss(
 def hinge_embedding_loss(
     g: Builder, self: Value, target: Value, margin: float = 1.0, reduction: int = 1
 ) -> Any:
-    """x of label 1, margin - x above zero of label -1."""
+    """Returns x of label 1, margin - x above zero of label -1."""
     zero = g.cast(0.0, self.dtype)
     both = g.op("Where", target.equals(1.0), zero, g.op("Relu", margin - self))
     other = g.op("Where", target.equals(-1.0), zero, self)
@@ -174,13 +174,13 @@ def hinge_embedding_loss(
 def margin_ranking_loss(
     g: Builder, input1: Value, input2: Value, target: Value, margin: float = 0.0, reduction: int = 1
 ) -> Any:
-    """The distance of two from their order."""
+    """Returns the distance of two from their order."""
     return _reduced(g, g.op("Relu", -target * (input1 - input2) + margin), reduction)
 
 
 @symbolic("soft_margin_loss")
 def soft_margin_loss(g: Builder, self: Value, target: Value, reduction: int = 1) -> Any:
-    """log(1 + exp(-y x))."""
+    """Returns log(1 + exp(-y x))."""
     return _reduced(g, g.op("Log", g.op("Exp", -target * self) + 1.0), reduction)
 
 
@@ -194,7 +194,7 @@ def multi_margin_loss(
     weight: Value | None = None,
     reduction: int = 1,
 ) -> Any:
-    """The margins of the label to the other classes."""
+    """Returns the margins of the label to the other classes."""
     if self.rank != 2 or weight is not None:
         raise SymbolicValueError("multi_margin_loss of ONNX takes batches, without weights")
     classes = g.known_size(self, 1, "multi_margin_loss")
@@ -216,7 +216,7 @@ def _cosine(g: Builder, a: Value, b: Value, axis: int, eps: float) -> Value:
 
 @symbolic("cosine_similarity")
 def cosine_similarity(g: Builder, x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Any:
-    """The cosine of the angle between two."""
+    """Returns the cosine of the angle between two."""
     return _cosine(g, x1, x2, dim, eps)
 
 
@@ -224,7 +224,7 @@ def cosine_similarity(g: Builder, x1: Value, x2: Value, dim: int = 1, eps: float
 def cosine_embedding_loss(
     g: Builder, input1: Value, input2: Value, target: Value, margin: float = 0.0, reduction: int = 1
 ) -> Any:
-    """1 - cos of label 1, cos - margin above zero of label -1."""
+    """Returns 1 - cos of label 1, cos - margin above zero of label -1."""
     epsilon = 1e-12
     rows = [g.reduce("ReduceSum", x * x, [-1], False) + epsilon for x in (input1, input2)]
     cosine = g.reduce("ReduceSum", input1 * input2, [-1], False) / g.op("Sqrt", rows[0] * rows[1])
@@ -238,7 +238,7 @@ def cosine_embedding_loss(
 def pairwise_distance(
     g: Builder, x1: Value, x2: Value, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
-    """The norm of the difference."""
+    """Returns the norm of the difference."""
     return p_norm(g, x1 - x2 + eps, p, [-1], keepdim)
 
 
@@ -254,7 +254,7 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 1,
 ) -> Any:
-    """The distance to the positive, less that to the negative."""
+    """Returns the distance to the positive, less that to the negative."""
     near = pairwise_distance(g, anchor, positive, p, eps)
     far = pairwise_distance(g, anchor, negative, p, eps)
     if swap:
@@ -272,7 +272,7 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: int = 1,
 ) -> Any:
-    """The loss of a normal distribution."""
+    """Returns the loss of a normal distribution."""
     variance = g.op("Max", var, g.cast(eps, var.dtype))
     difference = input - target
     loss = (g.op("Log", variance) + difference * difference / variance) * 0.5

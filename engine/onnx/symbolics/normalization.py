@@ -14,7 +14,7 @@ from engine.onnx.values import Value
 
 
 def _filled(g: Builder, value: Value | None, like: Value, size: int, number: float) -> Value:
-    """A weight, or one that changes nothing."""
+    """Returns a weight, or one that changes nothing."""
     if value is not None:
         return value
     return g.constant(np.full(size, number, dtype=np.float32), like.dtype)
@@ -33,7 +33,7 @@ def batch_norm(
     eps: float,
     cudnn_enabled: Any = None,
 ) -> Any:
-    """By the running statistics."""
+    """Normalises by the running statistics."""
     if training or running_mean is None or running_var is None:
         raise SymbolicValueError(
             "normalises by the statistics of the batch, and would update its own; export it with eval()"
@@ -57,7 +57,7 @@ def instance_norm(
     eps: float,
     cudnn_enabled: Any = None,
 ) -> Any:
-    """By the statistics of each channel of each element of the batch."""
+    """Normalises by the statistics of each channel of each element of the batch."""
     if not use_input_stats:
         return batch_norm(g, input, weight, bias, running_mean, running_var, False, momentum, eps)
     channels = g.known_size(input, 1, "instance_norm")
@@ -76,7 +76,7 @@ def group_norm(
     eps: float = 1e-5,
     cudnn_enabled: Any = None,
 ) -> Any:
-    """By the statistics of each group: an instance_norm of the groups as channels."""
+    """Normalises by the statistics of each group: an instance_norm of the groups as channels."""
     channels = g.known_size(input, 1, "group_norm")
     sizes = g.sizes_of(input)
     grouped = g.reshape(input, [sizes[0], num_groups, -1])
@@ -103,7 +103,7 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: Any = None,
 ) -> Any:
-    """By the statistics of the last axes."""
+    """Normalises by the statistics of the last axes."""
     axes = [-i for i in range(len(normalized_shape), 0, -1)]
     if g.opset >= 17:
         ones = np.ones(tuple(normalized_shape), dtype=np.float32)
@@ -124,7 +124,7 @@ def rms_norm(
     weight: Value | None = None,
     eps: float | None = None,
 ) -> Any:
-    """By the root of the mean square of the last axes."""
+    """Normalises by the root of the mean square of the last axes."""
     axes = [-i for i in range(len(normalized_shape), 0, -1)]
     assert input.dtype is not None
     epsilon = dtypes.finfo(input.dtype).eps if eps is None else eps

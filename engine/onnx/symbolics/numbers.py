@@ -33,7 +33,7 @@ def _size(value: Any) -> Dim | None:
 
 
 def arithmetic(g: Builder, name: str, a: Any, b: Any) -> Any:
-    """A sum, difference or product of tensors, numbers or lists."""
+    """Returns a sum, difference or product of tensors, numbers or lists."""
     if not isinstance(a, Value) and not isinstance(b, Value):
         return _PYTHON[name](a, b)
     numeric = all(not isinstance(x, Value) or x.is_number for x in (a, b))
@@ -50,7 +50,7 @@ def arithmetic(g: Builder, name: str, a: Any, b: Any) -> Any:
 
 
 def compare(g: Builder, name: str, a: Any, b: Any, negated: bool) -> Any:
-    """A comparison; equal sizes are known to be equal."""
+    """Returns a comparison; equal sizes are known to be equal."""
     if not isinstance(a, Value) and not isinstance(b, Value):
         if isinstance(a, (list, tuple)) and any(isinstance(x, Value) for x in (*a, *b)):
             raise SymbolicValueError("compares lists of sizes that are not constant")
@@ -72,7 +72,7 @@ def compare(g: Builder, name: str, a: Any, b: Any, negated: bool) -> Any:
 
 
 def floor_divide(g: Builder, a: Any, b: Any) -> Any:
-    """Division rounded down."""
+    """Divides, rounding down."""
     if not isinstance(a, Value) and not isinstance(b, Value):
         return a // b
     kind = g.promoted(a, b)
@@ -88,7 +88,7 @@ def floor_divide(g: Builder, a: Any, b: Any) -> Any:
 
 
 def remainder(g: Builder, a: Any, b: Any) -> Any:
-    """The remainder, with the sign of the divisor."""
+    """Returns the remainder, with the sign of the divisor."""
     if not isinstance(a, Value) and not isinstance(b, Value):
         return a % b
     kind = g.promoted(a, b)
@@ -102,7 +102,7 @@ def remainder(g: Builder, a: Any, b: Any) -> Any:
 
 @symbolic("mod")
 def mod(g: Builder, a: Any, b: Any) -> Any:
-    """The remainder of numbers."""
+    """Returns the remainder of numbers."""
     return remainder(g, a, b)
 
 
@@ -133,25 +133,25 @@ def _number(g: Builder, value: Any, kind: Any, python: Callable[[Any], Any]) -> 
 
 @symbolic("Int", "IntImplicit")
 def to_int(g: Builder, a: Any) -> Any:
-    """An int."""
+    """Returns an int."""
     return _number(g, a, dtypes.int64, int)
 
 
 @symbolic("Float", "FloatImplicit")
 def to_float(g: Builder, a: Any) -> Any:
-    """A float."""
+    """Returns a float."""
     return _number(g, a, dtypes.float64, float)
 
 
 @symbolic("Bool")
 def to_bool(g: Builder, a: Any) -> Any:
-    """A bool."""
+    """Returns a bool."""
     return _number(g, a, dtypes.bool_, bool)
 
 
 @symbolic("item", "ScalarImplicit")
 def item(g: Builder, self: Any = None, a: Any = None) -> Any:
-    """The number in a tensor."""
+    """Returns the number in a tensor."""
     value = self if self is not None else a
     kinds: dict[Any, Callable[[Any], Any]] = {dtypes.bool_: bool}
     python = kinds.get(value.dtype, float if value.dtype.is_floating_point else int)
@@ -163,7 +163,7 @@ def item(g: Builder, self: Any = None, a: Any = None) -> Any:
 def get_item(
     g: Builder, self: Any = None, idx: Any = None, key: Any = None, list: Any = None
 ) -> Any:
-    """An element of a list, dictionary or sequence."""
+    """Returns an element of a list, dictionary or sequence."""
     items = self if self is not None else list
     index = idx if idx is not None else key
     if isinstance(items, Value) and items.is_sequence:
@@ -177,7 +177,7 @@ def get_item(
 
 @symbolic("len")
 def length(g: Builder, a: Any = None, self: Any = None, s: Any = None, t: Any = None) -> Any:
-    """The length of a list, dictionary or sequence; the first size of a tensor."""
+    """Returns the length of a list, dictionary or sequence; the first size of a tensor."""
     items = next(x for x in (a, self, s, t) if x is not None)
     if not isinstance(items, Value):
         return len(items)
@@ -190,7 +190,7 @@ def length(g: Builder, a: Any = None, self: Any = None, s: Any = None, t: Any = 
 
 @symbolic("format")
 def format_text(g: Builder, self: str, **values: Any) -> str:
-    """A string, for messages."""
+    """Returns a string, for messages."""
     return self
 
 
@@ -210,7 +210,7 @@ for _name, _function in (("ceil", math.ceil), ("floor", math.floor), ("sqrt", ma
 
 @symbolic("neg.int", "neg.float")
 def negative(g: Builder, a: Any) -> Any:
-    """The negative of a number."""
+    """Returns the negative of a number."""
     if not isinstance(a, Value):
         return -a
     result = g.op("Neg", a)

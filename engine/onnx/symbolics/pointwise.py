@@ -99,7 +99,7 @@ for _name, _operator, _swapped in (
 
 @symbolic("div", "divide", "true_divide")
 def div(g: Builder, self: Any, other: Any, rounding_mode: str | None = None) -> Any:
-    """True division, or rounded down or to zero."""
+    """Divides exactly, or rounding down or to zero."""
     if rounding_mode == "floor":
         return floor_divide(g, self, other)
     if not isinstance(self, Value) and not isinstance(other, Value):
@@ -120,19 +120,19 @@ def div(g: Builder, self: Any, other: Any, rounding_mode: str | None = None) -> 
 
 @symbolic("floor_divide", "floordiv")
 def floor_divide(g: Builder, self: Any, other: Any) -> Any:
-    """Division rounded down."""
+    """Divides, rounding down."""
     return numbers.floor_divide(g, self, other)
 
 
 @symbolic("remainder", "fmod")
 def remainder(g: Builder, self: Any, other: Any) -> Any:
-    """The remainder, with the sign of the divisor."""
+    """Returns the remainder, with the sign of the divisor."""
     return numbers.remainder(g, self, other)
 
 
 @symbolic("pow")
 def power(g: Builder, self: Any, exponent: Any) -> Any:
-    """A power; squares are products."""
+    """Returns a power; squares are products."""
     if not isinstance(self, Value) and not isinstance(exponent, Value):
         return self**exponent
     known = exponent.array if isinstance(exponent, Value) else exponent
@@ -149,67 +149,67 @@ def power(g: Builder, self: Any, exponent: Any) -> Any:
 
 @symbolic("square")
 def square(g: Builder, self: Value) -> Any:
-    """The product with itself."""
+    """Returns the product with itself."""
     return self * self
 
 
 @symbolic("rsqrt")
 def rsqrt(g: Builder, self: Value) -> Any:
-    """The reciprocal of the square root."""
+    """Returns the reciprocal of the square root."""
     return g.op("Reciprocal", g.op("Sqrt", real(g, self)))
 
 
 @symbolic("exp2")
 def exp2(g: Builder, self: Value) -> Any:
-    """A power of two."""
+    """Returns a power of two."""
     return g.op("Exp", real(g, self) * math.log(2.0))
 
 
 @symbolic("expm1")
 def expm1(g: Builder, self: Value) -> Any:
-    """exp(x) - 1, less exact near zero than the engine's."""
+    """Returns exp(x) - 1, less exact near zero than the engine's."""
     return g.op("Exp", real(g, self)) - 1.0
 
 
 @symbolic("log1p")
 def log1p(g: Builder, self: Value) -> Any:
-    """log(1 + x), less exact near zero than the engine's."""
+    """Returns log(1 + x), less exact near zero than the engine's."""
     return g.op("Log", real(g, self) + 1.0)
 
 
 @symbolic("log2")
 def log2(g: Builder, self: Value) -> Any:
-    """The logarithm to the base two."""
+    """Returns the logarithm to the base two."""
     return g.op("Log", real(g, self)) * (1 / math.log(2.0))
 
 
 @symbolic("log10")
 def log10(g: Builder, self: Value) -> Any:
-    """The logarithm to the base ten."""
+    """Returns the logarithm to the base ten."""
     return g.op("Log", real(g, self)) * (1 / math.log(10.0))
 
 
 @symbolic("erfc")
 def erfc(g: Builder, self: Value) -> Any:
-    """1 - erf(x)."""
+    """Returns 1 - erf(x)."""
     return 1.0 - g.op("Erf", real(g, self))
 
 
 @symbolic("trunc")
 def trunc(g: Builder, self: Value) -> Any:
-    """Rounded to zero."""
+    """Rounds to zero."""
     return g.op("Sign", self) * g.op("Floor", g.op("Abs", self))
 
 
 @symbolic("frac")
 def frac(g: Builder, self: Value) -> Any:
-    """The fraction."""
+    """Returns the fraction."""
     return self - trunc(g, self)
 
 
 @symbolic("atan2", "arctan2")
 def atan2(g: Builder, self: Value, other: Value) -> Any:
-    """The angle of (other, self): atan of the quotient, in its quadrant."""
+    """Returns the angle of (other, self): atan of the quotient, in its quadrant."""
     y, x = pair(g, self, other)
     angle = g.op("Atan", y / x)
     shifted = g.op("Where", y < 0.0, angle - math.pi, angle + math.pi)
@@ -258,7 +258,7 @@ for _operator in ("And", "Or", "Xor"):
 
 @symbolic("logical_not", "bitwise_not", "__not__")
 def logical_not(g: Builder, self: Any) -> Any:
-    """Not."""
+    """Negates."""
     if not isinstance(self, Value):
         return not self
     result = g.op("Not", g.cast(self, dtypes.bool_))
@@ -268,43 +268,43 @@ def logical_not(g: Builder, self: Any) -> Any:
 
 @symbolic("isnan")
 def isnan(g: Builder, self: Value) -> Any:
-    """True for elements that are not numbers."""
+    """Returns True for elements that are not numbers."""
     return g.op("IsNaN", self)
 
 
 @symbolic("isinf")
 def isinf(g: Builder, self: Value) -> Any:
-    """True for infinite elements."""
+    """Returns True for infinite elements."""
     return g.op("IsInf", self)
 
 
 @symbolic("maximum")
 def maximum(g: Builder, self: Value, other: Value) -> Any:
-    """The larger of two."""
+    """Returns the larger of two."""
     return g.op("Max", *pair(g, self, other))
 
 
 @symbolic("minimum")
 def minimum(g: Builder, self: Value, other: Value) -> Any:
-    """The smaller of two."""
+    """Returns the smaller of two."""
     return g.op("Min", *pair(g, self, other))
 
 
 @symbolic("where")
 def where(g: Builder, condition: Value, self: Any, other: Any) -> Any:
-    """One or the other, by a condition."""
+    """Returns one or the other, by a condition."""
     return g.op("Where", g.cast(condition, dtypes.bool_), *pair(g, self, other))
 
 
 @symbolic("masked_fill")
 def masked_fill(g: Builder, self: Value, mask: Value, value: Any) -> Any:
-    """A value where the mask is true."""
+    """Returns a value where the mask is true."""
     return g.op("Where", g.cast(mask, dtypes.bool_), g.cast(value, self.dtype), self)
 
 
 @symbolic("clamp", "clip")
 def clamp(g: Builder, self: Value, min: Any = None, max: Any = None) -> Any:
-    """Between two bounds."""
+    """Clamps between two bounds."""
     kind = g.result_dtype or g.promoted(*(x for x in (self, min, max) if x is not None))
     bounds = [None if bound is None else g.cast(bound, kind) for bound in (min, max)]
     if all(bound is None or bound.shape == () for bound in bounds):
@@ -317,31 +317,31 @@ def clamp(g: Builder, self: Value, min: Any = None, max: Any = None) -> Any:
 
 @symbolic("clamp_min")
 def clamp_min(g: Builder, self: Value, min: Any) -> Any:
-    """At least this."""
+    """Returns at least this."""
     return clamp(g, self, min=min)
 
 
 @symbolic("clamp_max")
 def clamp_max(g: Builder, self: Value, max: Any) -> Any:
-    """At most this."""
+    """Returns at most this."""
     return clamp(g, self, max=max)
 
 
 @symbolic("lerp")
 def lerp(g: Builder, self: Value, end: Value, weight: Any) -> Any:
-    """Between two, by a weight."""
+    """Interpolates between two, by a weight."""
     return self + (end - self) * weight
 
 
 @symbolic("addcmul")
 def addcmul(g: Builder, self: Value, tensor1: Value, tensor2: Value, value: Any = 1) -> Any:
-    """A product added."""
+    """Adds a product."""
     return self + tensor1 * tensor2 * value
 
 
 @symbolic("addcdiv")
 def addcdiv(g: Builder, self: Value, tensor1: Value, tensor2: Value, value: Any = 1) -> Any:
-    """A quotient added."""
+    """Adds a quotient."""
     return self + tensor1 / tensor2 * value
 
 
@@ -349,7 +349,7 @@ def addcdiv(g: Builder, self: Value, tensor1: Value, tensor2: Value, value: Any 
 def to(
     g: Builder, self: Value, dtype: dtype | None = None, other: Any = None, **options: Any
 ) -> Any:
-    """The operand as another dtype; devices are not ONNX's."""
+    """Returns the operand as another dtype; devices are not ONNX's."""
     kind = other.dtype if isinstance(other, Value) else dtype
     return g.cast(self, kind)
 
@@ -368,25 +368,25 @@ for _name, _kind in (("Float", dtypes.float32), ("Double", dtypes.float64), ("Lo
     "clone", "detach", "contiguous", "alias", "lift_fresh", "requires_grad", "positive", "copy"
 )
 def same(g: Builder, self: Value, **options: Any) -> Any:
-    """The operand: ONNX has neither memory formats nor gradients."""
+    """Returns the operand: ONNX has neither memory formats nor gradients."""
     return self
 
 
 @symbolic("copy_")
 def copy_(g: Builder, self: Value, src: Value, non_blocking: Any = False) -> Any:
-    """The source, of the target's dtype."""
+    """Returns the source, of the target's dtype."""
     return g.cast(src, self.dtype)
 
 
 @symbolic("fill", "fill_", "zero", "zero_")
 def fill(g: Builder, self: Value, value: Any = 0) -> Any:
-    """A value everywhere."""
+    """Returns a value everywhere."""
     return g.op("Expand", g.cast(value, self.dtype), g.shape_of(self))
 
 
 @symbolic("round.decimals")
 def round_decimals(g: Builder, self: Value, decimals: int) -> Any:
-    """Rounded to this many digits after the point, or before it."""
+    """Rounds to this many digits after the point, or before it."""
     scale = 10.0 ** abs(decimals)
     if decimals < 0:
         return g.op("Round", self / scale) * scale

@@ -107,21 +107,21 @@ def _activations(kind: str, bidirectional: bool) -> dict[str, Any]:
 
 @symbolic("lstm")
 def lstm(g: Builder, input: Value, hx: list[Value], **options: Any) -> Any:
-    """Long short-term memory."""
+    """Writes long short-term memory."""
     _refuse_packed(options)
     return _layers(g, "LSTM", input, hx, **options)
 
 
 @symbolic("gru")
 def gru(g: Builder, input: Value, hx: Value, **options: Any) -> Any:
-    """Gated recurrent units."""
+    """Writes gated recurrent units."""
     _refuse_packed(options)
     return _layers(g, "GRU", input, [hx], **options, linear_before_reset_i=1)
 
 
 @symbolic("rnn_tanh")
 def rnn_tanh(g: Builder, input: Value, hx: Value, **options: Any) -> Any:
-    """A plain recurrent layer of tanh."""
+    """Returns a plain recurrent layer of tanh."""
     _refuse_packed(options)
     kinds = _activations("Tanh", options["bidirectional"])
     return _layers(g, "RNN", input, [hx], **options, **kinds)
@@ -129,7 +129,7 @@ def rnn_tanh(g: Builder, input: Value, hx: Value, **options: Any) -> Any:
 
 @symbolic("rnn_relu")
 def rnn_relu(g: Builder, input: Value, hx: Value, **options: Any) -> Any:
-    """A plain recurrent layer of relu."""
+    """Returns a plain recurrent layer of relu."""
     _refuse_packed(options)
     kinds = _activations("Relu", options["bidirectional"])
     return _layers(g, "RNN", input, [hx], **options, **kinds)
@@ -157,7 +157,7 @@ def lstm_cell(
     b_ih: Value | None = None,
     b_hh: Value | None = None,
 ) -> Any:
-    """One step of an LSTM."""
+    """Returns one step of an LSTM."""
     h, c = hx
     size = g.known_size(w_hh, 1, "lstm_cell")
     a, b = _both(g, input, h, w_ih, w_hh, b_ih, b_hh)
@@ -176,7 +176,7 @@ def gru_cell(
     b_ih: Value | None = None,
     b_hh: Value | None = None,
 ) -> Any:
-    """One step of a GRU."""
+    """Returns one step of a GRU."""
     size, axis = g.known_size(w_hh, 1, "gru_cell"), g.rank_of(input) - 1
     a, b = (g.split(x, axis, [size] * 3) for x in _both(g, input, hx, w_ih, w_hh, b_ih, b_hh))
     reset, update = g.op("Sigmoid", a[0] + b[0]), g.op("Sigmoid", a[1] + b[1])

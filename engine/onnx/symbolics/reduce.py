@@ -14,7 +14,7 @@ from engine.onnx.values import Value
 
 
 def axes_of(g: Builder, value: Value, dim: Any) -> list[int] | None:
-    """The axes counted from the beginning; None for all."""
+    """Returns the axes counted from the beginning; None for all."""
     if dim is None or dim == []:
         return None
     listed = [dim] if isinstance(dim, int) else list(dim)
@@ -23,7 +23,7 @@ def axes_of(g: Builder, value: Value, dim: Any) -> list[int] | None:
 
 @symbolic("sum")
 def sum_(g: Builder, self: Value, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The sum; of integers and bools as int64."""
+    """Returns the sum; of integers and bools as int64."""
     exact = self.dtype is not None and self.dtype.is_floating_point
     operand = g.cast(self, dtype or (self.dtype if exact else dtypes.int64))
     return g.reduce("ReduceSum", operand, axes_of(g, self, dim), keepdim)
@@ -31,31 +31,31 @@ def sum_(g: Builder, self: Value, dim: Any = None, keepdim: bool = False, dtype:
 
 @symbolic("mean")
 def mean(g: Builder, self: Value, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The mean."""
+    """Returns the mean."""
     return g.reduce("ReduceMean", g.cast(self, dtype), axes_of(g, self, dim), keepdim)
 
 
 @symbolic("prod")
 def prod(g: Builder, self: Value, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The product."""
+    """Returns the product."""
     return g.reduce("ReduceProd", g.cast(self, dtype), axes_of(g, self, dim), keepdim)
 
 
 @symbolic("logsumexp")
 def logsumexp(g: Builder, self: Value, dim: Any, keepdim: bool = False) -> Any:
-    """log of the sum of exp."""
+    """Returns log of the sum of exp."""
     return g.reduce("ReduceLogSumExp", self, axes_of(g, self, dim), keepdim)
 
 
 @symbolic("amax")
 def amax(g: Builder, self: Value, dim: Any = None, keepdim: bool = False) -> Any:
-    """The largest element."""
+    """Returns the largest element."""
     return g.reduce("ReduceMax", self, axes_of(g, self, dim), keepdim)
 
 
 @symbolic("amin")
 def amin(g: Builder, self: Value, dim: Any = None, keepdim: bool = False) -> Any:
-    """The smallest element."""
+    """Returns the smallest element."""
     return g.reduce("ReduceMin", self, axes_of(g, self, dim), keepdim)
 
 
@@ -85,20 +85,20 @@ _extreme("min", "ReduceMin", "ArgMin", "Min")
 
 @symbolic("any")
 def any_(g: Builder, self: Value, dim: Any = None, keepdim: bool = False) -> Any:
-    """True if any element is."""
+    """Returns True if any element is."""
     bits = g.cast(g.cast(self, dtypes.bool_), dtypes.int32)
     return g.cast(g.reduce("ReduceMax", bits, axes_of(g, self, dim), keepdim), dtypes.bool_)
 
 
 @symbolic("all")
 def all_(g: Builder, self: Value, dim: Any = None, keepdim: bool = False) -> Any:
-    """True if all elements are."""
+    """Returns True if all elements are."""
     bits = g.cast(g.cast(self, dtypes.bool_), dtypes.int32)
     return g.cast(g.reduce("ReduceMin", bits, axes_of(g, self, dim), keepdim), dtypes.bool_)
 
 
 def count(g: Builder, value: Value, axes: list[int] | None) -> Any:
-    """The number of elements along axes: an int, or a Value."""
+    """Returns the number of elements along axes: an int, or a Value."""
     total: Any = 1
     for axis in range(g.rank_of(value)) if axes is None else axes:
         size = g.size_of(value, axis)
@@ -109,7 +109,7 @@ def count(g: Builder, value: Value, axes: list[int] | None) -> Any:
 def variance(
     g: Builder, value: Value, axes: list[int] | None, correction: Any, keep: bool
 ) -> tuple[Value, Value]:
-    """Variance and mean."""
+    """Returns variance and mean."""
     centre = g.reduce("ReduceMean", value, axes, True)
     squares = (value - centre) * (value - centre)
     mean_of_squares = g.reduce("ReduceMean", squares, axes, keep)
@@ -140,7 +140,7 @@ def var(
     keepdim: bool = False,
     correction: Any = None,
 ) -> Any:
-    """The variance."""
+    """Returns the variance."""
     return variance(g, self, axes_of(g, self, dim), _correction(unbiased, correction), keepdim)[0]
 
 
@@ -153,7 +153,7 @@ def std(
     keepdim: bool = False,
     correction: Any = None,
 ) -> Any:
-    """The standard deviation."""
+    """Returns the standard deviation."""
     return g.op("Sqrt", var(g, self, dim, unbiased, keepdim, correction))
 
 
@@ -166,7 +166,7 @@ def var_mean(
     keepdim: bool = False,
     correction: Any = None,
 ) -> Any:
-    """Variance, or its root, and mean."""
+    """Returns variance, or its root, and mean."""
     pair = variance(g, self, axes_of(g, self, dim), _correction(unbiased, correction), keepdim)
     is_root = g.origin is not None and g.origin.kind.endswith("std_mean")
     return (g.op("Sqrt", pair[0]), pair[1]) if is_root else pair
@@ -182,14 +182,14 @@ def norm(
     keepdim: bool = False,
     dtype: Any = None,
 ) -> Any:
-    """The p-norm."""
+    """Returns the p-norm."""
     order = 2 if p is None and ord is None else (ord if ord is not None else p)
     operand = real(g, g.cast(self, dtype))
     return p_norm(g, operand, float(order), axes_of(g, self, dim), keepdim)
 
 
 def p_norm(g: Builder, value: Value, p: float, axes: list[int] | None, keep: bool) -> Value:
-    """The p-norm over axes."""
+    """Returns the p-norm over axes."""
     if p == 1:
         return g.reduce("ReduceL1", value, axes, keep)
     if p == 2:
@@ -204,7 +204,7 @@ def p_norm(g: Builder, value: Value, p: float, axes: list[int] | None, keep: boo
 
 @symbolic("cumsum")
 def cumsum(g: Builder, self: Value, dim: int, dtype: Any = None) -> Any:
-    """The sums up to each element."""
+    """Returns the sums up to each element."""
     exact = self.dtype is not None and self.dtype.is_floating_point
     operand = g.cast(self, dtype or (self.dtype if exact else dtypes.int64))
     return g.op("CumSum", operand, g.constant(g.axis(self, dim)))
@@ -214,7 +214,7 @@ def cumsum(g: Builder, self: Value, dim: int, dtype: Any = None) -> Any:
 def topk(
     g: Builder, self: Value, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
-    """The k largest or smallest elements, and where they are."""
+    """Returns the k largest or smallest elements, and where they are."""
     return g.op(
         "TopK", self, g.vector([k]), outputs=2, axis_i=dim, largest_i=int(largest), sorted_i=1
     )
@@ -224,7 +224,7 @@ def topk(
 def sort(
     g: Builder, self: Value, dim: int = -1, descending: bool = False, stable: Any = None
 ) -> Any:
-    """All elements in order, and where they were."""
+    """Returns all elements in order, and where they were."""
     size = g.size_of(self, g.axis(self, dim))
     options = {"axis_i": dim, "largest_i": int(descending), "sorted_i": 1}
     return g.op("TopK", self, g.vector([size]), outputs=2, **options)
@@ -234,11 +234,11 @@ def sort(
 def argsort(
     g: Builder, self: Value, dim: int = -1, descending: bool = False, **options: Any
 ) -> Any:
-    """The positions of the elements in order."""
+    """Returns the positions of the elements in order."""
     return sort(g, self, dim, descending)[1]
 
 
 @symbolic("median", "mode", "kthvalue", "cummax", "cummin", "cumprod")
 def without_form(g: Builder, **operands: Any) -> Any:
-    """Refused: ONNX has no operator for it."""
+    """Refuses: ONNX has no operator for it."""
     raise SymbolicValueError("ONNX has no operator for it")

@@ -78,7 +78,7 @@ def grid_sampler(
     padding_mode: int,
     align_corners: bool,
 ) -> Any:
-    """Elements at the positions of a grid."""
+    """Returns elements at the positions of a grid."""
     g.require(16, "GridSample")
     modes = ("linear", "nearest", "cubic") if g.opset >= 20 else ("bilinear", "nearest", "bicubic")
     return g.op(

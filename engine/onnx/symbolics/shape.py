@@ -15,19 +15,19 @@ from engine.onnx.values import Dim, Value
 
 @symbolic("size", "sym_size")
 def size(g: Builder, self: Value, dim: int | None = None) -> Any:
-    """One size, or all."""
+    """Returns one size, or all."""
     return g.sizes_of(self) if dim is None else g.size_of(self, dim)
 
 
 @symbolic("dim", "ndim", "ndimension")
 def dim_(g: Builder, self: Value) -> Any:
-    """The number of dimensions."""
+    """Returns the number of dimensions."""
     return g.rank_of(self)
 
 
 @symbolic("numel")
 def numel(g: Builder, self: Value) -> Any:
-    """The number of elements."""
+    """Returns the number of elements."""
     sizes = g.sizes_of(self)
     if all(isinstance(s, int) for s in sizes):
         return int(np.prod(sizes, dtype=np.int64))
@@ -38,31 +38,31 @@ def numel(g: Builder, self: Value) -> Any:
 
 @symbolic("is_floating_point")
 def is_floating_point(g: Builder, self: Value) -> Any:
-    """True for floating point numbers."""
+    """Returns True for floating point numbers."""
     return self.dtype is not None and self.dtype.is_floating_point
 
 
 @symbolic("prim::NumToTensor")
 def num_to_tensor(g: Builder, a: Any) -> Any:
-    """A number as a tensor; it stays a number for dtypes."""
+    """Returns a number as a tensor; it stays a number for dtypes."""
     return g.value(a)
 
 
 @symbolic("view", "reshape", "_unsafe_view", "_reshape_copy")
 def reshape(g: Builder, self: Value, size: Any = None, shape: Any = None) -> Any:
-    """The operand with other sizes."""
+    """Returns the operand with other sizes."""
     return g.reshape(self, size if size is not None else shape)
 
 
 @symbolic("view_as", "reshape_as")
 def view_as(g: Builder, self: Value, other: Value) -> Any:
-    """The operand with the sizes of another."""
+    """Returns the operand with the sizes of another."""
     return g.reshape(self, g.sizes_of(other))
 
 
 @symbolic("flatten")
 def flatten(g: Builder, self: Value, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Several axes as one."""
+    """Merges several axes into one."""
     if g.rank_of(self) == 0:
         return g.reshape(self, [1])
     start, end = g.axis(self, start_dim), g.axis(self, end_dim)
@@ -72,20 +72,20 @@ def flatten(g: Builder, self: Value, start_dim: int = 0, end_dim: int = -1) -> A
 
 @symbolic("unflatten")
 def unflatten(g: Builder, self: Value, dim: int, sizes: Any) -> Any:
-    """An axis as several."""
+    """Splits an axis into several."""
     axis, before = g.axis(self, dim), g.sizes_of(self)
     return g.reshape(self, [*before[:axis], *sizes, *before[axis + 1 :]])
 
 
 @symbolic("permute")
 def permute(g: Builder, self: Value, dims: Any) -> Any:
-    """The axes in another order."""
+    """Reorders the axes."""
     return g.transpose(self, *(g.axis(self, d) for d in dims))
 
 
 @symbolic("transpose", "swapaxes", "swapdims")
 def transpose(g: Builder, self: Value, dim0: int, dim1: int) -> Any:
-    """Two axes exchanged."""
+    """Exchanges two axes."""
     order = list(range(g.rank_of(self)))
     a, b = (g.axis(self, d) for d in (dim0, dim1))
     if order:
@@ -95,14 +95,14 @@ def transpose(g: Builder, self: Value, dim0: int, dim1: int) -> Any:
 
 @symbolic("t", "numpy_T", "mT")
 def t(g: Builder, self: Value) -> Any:
-    """A matrix with rows as columns."""
+    """Returns a matrix with rows as columns."""
     rank = g.rank_of(self)
     return self if rank < 2 else g.transpose(self, *range(rank - 2), rank - 1, rank - 2)
 
 
 @symbolic("movedim")
 def movedim(g: Builder, self: Value, source: Any, destination: Any) -> Any:
-    """Axes moved to other positions."""
+    """Moves axes to other positions."""
     sources = [g.axis(self, d) for d in ([source] if isinstance(source, int) else source)]
     targets = [
         g.axis(self, d) for d in ([destination] if isinstance(destination, int) else destination)
@@ -116,13 +116,13 @@ def movedim(g: Builder, self: Value, source: Any, destination: Any) -> Any:
 
 @symbolic("unsqueeze")
 def unsqueeze(g: Builder, self: Value, dim: int) -> Any:
-    """A new axis of size one."""
+    """Inserts an axis of size one."""
     return g.unsqueeze(self, dim if dim >= 0 else dim + g.rank_of(self) + 1)
 
 
 @symbolic("squeeze")
 def squeeze(g: Builder, self: Value, dim: Any = None) -> Any:
-    """Without axes of size one."""
+    """Removes axes of size one."""
     axes = range(g.rank_of(self)) if dim is None else [dim] if isinstance(dim, int) else dim
     selected = []
     for axis in (g.axis(self, d) for d in axes):
@@ -136,7 +136,7 @@ def squeeze(g: Builder, self: Value, dim: Any = None) -> Any:
 
 @symbolic("expand", "broadcast_to")
 def expand(g: Builder, self: Value, size: Any, implicit: bool = False) -> Any:
-    """Repeated along axes of size one."""
+    """Repeats along axes of size one."""
     extra = len(size) - g.rank_of(self)
     target = [1 if s == -1 and not isinstance(s, Value) else s for s in size]
     result = g.op("Expand", self, g.vector(target))
@@ -151,7 +151,7 @@ def expand(g: Builder, self: Value, size: Any, implicit: bool = False) -> Any:
 
 @symbolic("expand_as")
 def expand_as(g: Builder, self: Value, other: Value) -> Any:
-    """Repeated to the sizes of another."""
+    """Repeats to the sizes of another."""
     return g.op("Expand", self, g.shape_of(other))
 
 
@@ -166,7 +166,7 @@ def repeat(g: Builder, self: Value, repeats: Any = None, dims: Any = None) -> An
 
 
 def _joined_sequence(g: Builder, tensors: Value, dim: int, new_axis: bool) -> Value:
-    """The tensors of a sequence in one."""
+    """Returns the tensors of a sequence in one."""
     result: Value = g.op("ConcatFromSequence", tensors, axis_i=dim, new_axis_i=int(new_axis))
     if tensors.shape is not None:
         sizes: list[Dim] = list(tensors.shape)
@@ -178,7 +178,7 @@ def _joined_sequence(g: Builder, tensors: Value, dim: int, new_axis: bool) -> Va
 
 @symbolic("cat", "concat", "concatenate")
 def cat(g: Builder, tensors: Any, dim: int = 0) -> Any:
-    """Joined along an axis."""
+    """Joins along an axis."""
     if isinstance(tensors, Value):
         return _joined_sequence(g, tensors, dim, False)
     filled = [t for t in tensors if t.shape != (0,)]
@@ -188,7 +188,7 @@ def cat(g: Builder, tensors: Any, dim: int = 0) -> Any:
 
 @symbolic("stack")
 def stack(g: Builder, tensors: Any, dim: int = 0) -> Any:
-    """Joined along a new axis."""
+    """Joins along a new axis."""
     if isinstance(tensors, Value):
         return _joined_sequence(g, tensors, dim, True)
     axis = dim if dim >= 0 else dim + g.rank_of(tensors[0]) + 1
@@ -198,7 +198,7 @@ def stack(g: Builder, tensors: Any, dim: int = 0) -> Any:
 
 @symbolic("chunk")
 def chunk(g: Builder, self: Value, chunks: int, dim: int = 0) -> Any:
-    """The number of parts of equal size."""
+    """Returns the number of parts of equal size."""
     axis = g.axis(self, dim)
     total = g.known_size(self, axis, "chunk")
     return split(g, self, -(-total // chunks), axis)
@@ -208,7 +208,7 @@ def chunk(g: Builder, self: Value, chunks: int, dim: int = 0) -> Any:
 def split(
     g: Builder, self: Value, split_size: Any = None, dim: int = 0, split_sizes: Any = None
 ) -> Any:
-    """Parts of these sizes."""
+    """Returns parts of these sizes."""
     axis = g.axis(self, dim)
     sizes = split_sizes if split_sizes is not None else split_size
     if isinstance(sizes, int):
@@ -219,7 +219,7 @@ def split(
 
 @symbolic("unbind")
 def unbind(g: Builder, self: Value, dim: int = 0) -> Any:
-    """The slices of an axis."""
+    """Returns the slices of an axis."""
     axis = g.axis(self, dim)
     count = g.known_size(self, axis, "unbind")
     return [g.squeeze(part, axis) for part in g.split(self, axis, [1] * count)]
@@ -227,7 +227,7 @@ def unbind(g: Builder, self: Value, dim: int = 0) -> Any:
 
 @symbolic("select")
 def select(g: Builder, self: Value, dim: int, index: Any) -> Any:
-    """One slice of an axis."""
+    """Returns one slice of an axis."""
     return g.op("Gather", self, g.value(index), axis_i=g.axis(self, dim))
 
 
@@ -241,7 +241,7 @@ def slice_(
     step: Any = 1,
     **of_list: Any,
 ) -> Any:
-    """A range of an axis, or of a list."""
+    """Returns a range of an axis, or of a list."""
     items = self if self is not None else of_list["l"]
     if not isinstance(items, Value):
         if any(isinstance(x, Value) for x in (start, end)):
@@ -256,13 +256,13 @@ def slice_(
 
 @symbolic("narrow")
 def narrow(g: Builder, self: Value, dim: int, start: Any, length: Any) -> Any:
-    """A range of an axis by its length."""
+    """Returns a range of an axis by its length."""
     return g.slice(self, g.axis(self, dim), start, start + length)
 
 
 @symbolic("flip")
 def flip(g: Builder, self: Value, dims: Any) -> Any:
-    """Axes in reverse order."""
+    """Reverses axes."""
     result = self
     for dim in dims:
         result = g.slice(result, g.axis(self, dim), -1, -(1 << 63), -1)
@@ -271,7 +271,7 @@ def flip(g: Builder, self: Value, dims: Any) -> Any:
 
 @symbolic("roll")
 def roll(g: Builder, self: Value, shifts: Any, dims: Any = ()) -> Any:
-    """Axes moved around."""
+    """Rolls axes."""
     if not dims:
         raise SymbolicValueError("roll of all elements has no form here; flatten() before")
     result = self
@@ -284,7 +284,7 @@ def roll(g: Builder, self: Value, shifts: Any, dims: Any = ()) -> Any:
 
 @symbolic("pad")
 def padded(g: Builder, self: Value, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """More elements at the ends of the last axes."""
+    """Adds elements at the ends of the last axes."""
     rank, count = g.rank_of(self), len(pad) // 2
     before = [*([0] * (rank - count)), *list(pad)[::2][::-1]]
     after = [*([0] * (rank - count)), *list(pad)[1::2][::-1]]
@@ -303,7 +303,7 @@ def padded(g: Builder, self: Value, pad: Any, mode: str = "constant", value: Any
 
 @symbolic("constant_pad_nd")
 def constant_pad(g: Builder, self: Value, pad: Any, value: Any = 0) -> Any:
-    """A number at the ends of the last axes."""
+    """Adds a number at the ends of the last axes."""
     return padded(g, self, pad, "constant", value)
 
 
@@ -319,7 +319,7 @@ _padding(("replication_pad1d", "replication_pad2d", "replication_pad3d"), "repli
 
 @symbolic("unfold")
 def unfold(g: Builder, self: Value, dimension: int, size: int, step: int) -> Any:
-    """The windows of an axis, as a new last axis."""
+    """Returns the windows of an axis, as a new last axis."""
     axis = g.axis(self, dimension)
     total = g.size_of(self, axis)
     last = g.rank_of(self)
@@ -332,13 +332,13 @@ def unfold(g: Builder, self: Value, dimension: int, size: int, step: int) -> Any
 
 @symbolic("pixel_shuffle")
 def pixel_shuffle(g: Builder, self: Value, upscale_factor: int) -> Any:
-    """Channels as more pixels."""
+    """Rearranges channels as more pixels."""
     return g.op("DepthToSpace", self, blocksize_i=upscale_factor, mode_s="CRD")
 
 
 @symbolic("pixel_unshuffle")
 def pixel_unshuffle(g: Builder, self: Value, downscale_factor: int) -> Any:
-    """Pixels as more channels."""
+    """Rearranges pixels as more channels."""
     r = downscale_factor
     batch, channels, height, width = g.sizes_of(self)
     if not isinstance(height, int) or not isinstance(width, int) or not isinstance(channels, int):
@@ -350,7 +350,7 @@ def pixel_unshuffle(g: Builder, self: Value, downscale_factor: int) -> Any:
 
 @symbolic("channel_shuffle")
 def channel_shuffle(g: Builder, self: Value, groups: int) -> Any:
-    """Channels of groups interleaved."""
+    """Interleaves the channels of groups."""
     sizes = g.sizes_of(self)
     channels = g.known_size(self, 1, "channel_shuffle")
     grouped = g.reshape(self, [sizes[0], groups, channels // groups, -1])
@@ -361,7 +361,7 @@ def channel_shuffle(g: Builder, self: Value, groups: int) -> Any:
 
 @symbolic("tril", "triu")
 def triangle(g: Builder, self: Value, diagonal: int = 0) -> Any:
-    """The part of matrices below or above a diagonal."""
+    """Returns the part of matrices below or above a diagonal."""
     g.require(14, "Trilu")
     upper = g.origin is not None and "triu" in g.origin.kind
     is_bool = self.dtype == dtypes.bool_
@@ -372,7 +372,7 @@ def triangle(g: Builder, self: Value, diagonal: int = 0) -> Any:
 
 @symbolic("meshgrid")
 def meshgrid(g: Builder, tensors: Any, indexing: str = "ij") -> Any:
-    """Each vector repeated along the axes of the others."""
+    """Repeats each vector along the axes of the others."""
     if indexing != "ij":
         raise SymbolicValueError("meshgrid with indexing='xy' has no form here")
     count = len(tensors)

@@ -22,7 +22,7 @@ def gather_gemm_scatter(
     starts: Value,
     n_out: Any,
 ) -> Any:
-    """For each kernel offset a Gather, a MatMul and a ScatterND, which adds from opset 16 on."""
+    """Writes for each kernel offset a Gather, a MatMul and a ScatterND, which adds from opset 16 on."""
     if g.opset < 16:
         raise SymbolicValueError(
             f"sparse_conv adds with ScatterND, which does so from opset 16 on; this is opset {g.opset}"

@@ -111,7 +111,7 @@ class Build:
             os.close(descriptor)
 
     def _current(self, inputs: dict[str, Any]) -> Path | None:
-        """The library of the last build if it had the same inputs."""
+        """Return the library of the last build if it had the same inputs."""
         try:
             manifest = json.loads((self.folder / _MANIFEST).read_text())
             library = self.folder / manifest["library"]
@@ -170,7 +170,7 @@ def _write_if_other(source: Path, text: str) -> None:
 
 
 def _files_of(source: Path, target: Path) -> list[str]:
-    """The flags that name a source, its object file and the list of files that it includes."""
+    """Return the flags that name a source, its object file and the list of files that it includes."""
     return ["-c", str(source), "-o", str(target), "-MMD", "-MF", f"{target}.d"]
 
 
@@ -263,7 +263,7 @@ def _run_directly(
 
 
 def _digest(file: Path) -> str | None:
-    """The digest of a file's contents; None if there is none."""
+    """Return the digest of a file's contents; None if there is none."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:
@@ -271,7 +271,7 @@ def _digest(file: Path) -> str | None:
 
 
 def _dependencies(makefile: Path) -> list[Path]:
-    """The files that a compiler's dependency file lists."""
+    """Return the files that a compiler's dependency file lists."""
     text = makefile.read_text().replace("\\\n", " ").partition(": ")[2]
     words = text.replace("\\ ", "\0").split()
     return [Path(word.replace("\0", " ").replace("$$", "$")).resolve() for word in words]

@@ -116,7 +116,7 @@ def layout(
 def _portals(
     layout: Layout, layer: list[int], heads: Sequence[int], tails: Sequence[int], width: int
 ) -> list[tuple[int, int, int]]:
-    """(edge, head, tail) of every wire; an edge without a wire becomes a portal, a node below its head."""
+    """Return (edge, head, tail) of every wire; an edge without a wire becomes a portal, a node below its head."""
     users = [0] * layout.count
     for tail in tails:
         users[tail] += 1

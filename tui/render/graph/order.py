@@ -50,7 +50,7 @@ def crossings(rows: list[list[int]], below: list[list[int]], position: list[int]
 def _walked(
     layer: list[int], below: list[list[int]], above: list[list[int]], depth: list[int]
 ) -> list[list[int]]:
-    """Depth first from the top: what is reached first stands left. Deep branches before leaves."""
+    """Walk depth first from the top: what is reached first stands left. Deep branches before leaves."""
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     seen = bytearray(len(layer))
     roots = [node for node in range(len(layer)) if not above[node]]

@@ -34,7 +34,7 @@ class Rails:
     line_of: tuple[int, ...]  # by node
 
     def sides(self, line: int) -> list[int]:
-        """For each lane of a line, the sides by which wires leave its cell; then between the lanes.
+        """Return for each lane of a line the sides by which wires leave its cell; then between the lanes.
 
         Cell 2k is lane k, cell 2k + 1 the gap to the right of it. A lane that passes is never
         joined to the wire that crosses it.
@@ -59,7 +59,7 @@ class Rails:
 
 
 def rails(count: int, heads: Sequence[int], tails: Sequence[int], order: Sequence[int]) -> Rails:
-    """Lanes for `count` nodes listed in `order`; edge i leads from heads[i] to tails[i]."""
+    """Return lanes for `count` nodes listed in `order`; edge i leads from heads[i] to tails[i]."""
     line_of = [0] * count
     for line, node in enumerate(order):
         line_of[node] = line

@@ -51,7 +51,7 @@ def repeats(items: Sequence[Hashable], min_length: int = MIN_LENGTH) -> list[Run
 
 
 def _periods(tokens: list[int]) -> list[int]:
-    """Distances at which the same thing comes again often enough to be worth a look."""
+    """Return distances at which the same thing comes again often enough to be worth a look."""
     seen: dict[int, tuple[int, int]] = {}
     distances: Counter[int] = Counter()
     for at, token in enumerate(tokens):

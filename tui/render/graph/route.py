@@ -185,7 +185,7 @@ def _dodge(
     index_in_row: dict[int, int],
     columns_used: dict[int, set[int]],
 ) -> None:
-    """Nets that wait for each other: move the ends of one off the columns that others leave from."""
+    """Move the ends of a net off the columns that others leave from, where nets wait for each other."""
     for number, (edge, lower, column) in enumerate(net.ends):
         other = sources.get(column, net.node)
         if other == net.node or other in placed:

@@ -188,7 +188,7 @@ class AutogradView(View):
         return int(nav.model(self.name).focus)
 
     def details(self, nav: Navigator, glyphs: Glyphs) -> Page:
-        """Everything about the node in focus, as long as it needs to be."""
+        """Return everything about the node in focus, as long as it needs to be."""
 
         def drawn(width: int) -> Picture:
             model, options = nav.model(self.name), nav.options_of(self.name)

@@ -29,7 +29,7 @@ QUEUE = 6  # nodes of the queue that are named
 
 
 def draw(model: Autograd, context: DrawContext) -> Picture:
-    """Two lines about the pass; the graph; everything about the node in focus."""
+    """Draw two lines about the pass; the graph; everything about the node in focus."""
     width, height = context.width, max(context.height, 10)
     if not model.parts:
         return Picture.of(_nothing(model), width)
@@ -77,7 +77,7 @@ def _guided(
 
 
 def _nothing(model: Autograd) -> list[Line]:
-    """The lines drawn without a graph."""
+    """Return the lines drawn without a graph."""
     if model.created:
         return [
             (),
@@ -183,7 +183,7 @@ def _queue(model: Autograd, context: DrawContext) -> Line:
 def _rule(
     model: Autograd, drawn: Scene, part: Part, context: DrawContext, at: int, seen: str
 ) -> Line:
-    """The line above the graph: the part, form and fold of the drawing. It has a corner where the pane begins."""
+    """Draw the line above the graph: the part, form and fold of the drawing. It has a corner where the pane begins."""
     glyphs = context.glyphs
     wire = glyphs.wire(LEFT | RIGHT)
     fold = context.options.fold or ("repeats" if drawn.folded.grouped else "")

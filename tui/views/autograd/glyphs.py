@@ -143,7 +143,8 @@ def slot_style(slot: BufferSlot) -> str:
 
 
 def buffer_text(box: NodeBox, glyphs: Glyphs) -> str:
-    """The buffers of a node: a symbol per input; of several gradients, how many have arrived and are expected."""
+    """Return the buffers of a node: a symbol per input; of several gradients, how many have arrived and are
+    expected."""
     if len(box.inputs) > 2:
         return "".join(slot_glyph(slot, glyphs) for slot in box.inputs[:6])
     return " ".join(
@@ -155,7 +156,7 @@ def buffer_text(box: NodeBox, glyphs: Glyphs) -> str:
 def wire_glyph(
     model: Autograd, folded: Folded, edge: int, state: StateGlyph, glyphs: Glyphs
 ) -> tuple[str, str]:
-    """(symbol, style) of the end of a wire: has a gradient come along it, and was it None? `state` is
+    """Return (symbol, style) of the end of a wire: has a gradient come along it, and was it None? `state` is
     the symbol of the item that it leaves."""
     node_index, number = folded.edges[edge]
     head = folded.heads[edge]

@@ -217,7 +217,7 @@ class Window:
         raster.text(x + 2, y + 2, below, "error" if glyph.stale else "dim")
 
     def _notes(self, placed: PlacedItem) -> tuple[str, str, str]:
-        """Buffer, name of the tensor, what is saved."""
+        """Return buffer, name of the tensor, what is saved."""
         glyphs, box = self.context.glyphs, placed.box
         far = len(self.layout.arriving.get(placed.item, ()))
         joins = f"{glyphs.joins}{far}" if far else ""

@@ -18,7 +18,7 @@ FAR = 400  # layers or lines that are searched for a node that exists
 def ways(
     model: Autograd, scene: Scene, focus: int, rows: int, pane: list[Line]
 ) -> dict[str, Target]:
-    """Key -> the target that it leads to, if there is one."""
+    """Return the target to which each key leads, if there is one."""
     folded = scene.folded
 
     def exists(item: int) -> bool:

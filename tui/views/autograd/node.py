@@ -48,7 +48,7 @@ class Pane:
         self.lines += self.wrapped(text, style, indent)
 
     def wrapped(self, text: str, style: str, indent: int) -> list[Line]:
-        """Words over as many lines as they need; a word longer than a line continues on the next."""
+        """Return words over as many lines as they need; a word longer than a line continues on the next."""
         room = max(8, self.width - indent)
         lines = [""]
         for word in clean(text).split():

@@ -172,7 +172,7 @@ def _room(folding: Folded, labels: tuple[str, ...]) -> list[int]:
 
 
 def _odd(widths: list[int]) -> list[int]:
-    """Odd widths have a middle cell: wires that go straight down stay in one column."""
+    """Round widths up to odd ones, which have a middle cell: wires that go straight down stay in one column."""
     return [width | 1 for width in widths]
 
 

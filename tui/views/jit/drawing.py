@@ -54,7 +54,7 @@ def draw(model: JitModel, context: DrawContext) -> Picture:
 
 
 def _guide(model: JitModel, context: DrawContext, room: int) -> Guide:
-    """Pages go along the graph, or along the source or the tree when something of these is selected."""
+    """Let pages go along the graph, or along the source or the tree when something of these is selected."""
     rows = graph_rows(model, context.options.ghosts, room)
     selected = next((row.item for row in rows if row.selected), model.selected)
     lists = (
@@ -142,7 +142,7 @@ def _title(grid: Grid, model: JitModel, context: DrawContext) -> None:
 
 
 def _about(model: JitModel, width: int) -> list[tuple[str, str]]:
-    """(text, style) of the lines at the bottom: an error, the rewrite, and what is selected."""
+    """Return (text, style) of the lines at the bottom: an error, the rewrite, and what is selected."""
     lines: list[tuple[str, str]] = []
     if model.rejected:
         head, *rest = model.rejected
@@ -171,7 +171,7 @@ def _about(model: JitModel, width: int) -> list[tuple[str, str]]:
 
 
 def rejection(lines: tuple[str, ...], width: int) -> list[tuple[str, str]]:
-    """(text, style) of an error of the front end: source lines unchanged, sentences wrapped."""
+    """Return (text, style) of an error of the front end: source lines unchanged, sentences wrapped."""
     rows: list[tuple[str, str]] = []
     for line in lines:
         if line.startswith("  "):  # source: what does not fit is cut

@@ -314,7 +314,7 @@ def pass_line(grid: Grid, region: Region, row: PassRow, y: int, glyphs: Glyphs) 
 
 
 def time_text(ns: int) -> str:
-    """`12us`, `3.4ms`: two or three digits."""
+    """Return `12us`, `3.4ms`: two or three digits."""
     if ns < 1_000:
         return f"{ns}ns"
     if ns < 10_000:

@@ -202,7 +202,7 @@ def search(nav: Navigator, text: str, direction: int) -> str | None:
 
 
 def _elsewhere(nav: Navigator, pattern: str, direction: int) -> list[tuple[int, int, str]]:
-    """(moment, Value, sentence) of matching passes and created nodes, nearest first."""
+    """Return (moment, Value, sentence) of matching passes and created nodes, nearest first."""
     jit, links = nav.history.jit, nav.history.jit.links
     matches = []
     for row in range(len(jit.tables.runs)):
@@ -229,7 +229,7 @@ def _elsewhere(nav: Navigator, pattern: str, direction: int) -> list[tuple[int, 
 
 
 def page(nav: Navigator) -> str:
-    """Everything about the selection and the last rewrite, as the Markdown of a page."""
+    """Return everything about the selection and the last rewrite, as the Markdown of a page."""
     model = nav.model(VIEW)
     parts: list[str] = []
     if model.story:

@@ -122,7 +122,7 @@ class Autograd:
         )
 
     def describe_node(self, node: int, m: int = -1) -> str:
-        """`5 (MulBackward0)`, alive or not; for a leaf also its tensor."""
+        """Return `5 (MulBackward0)`, alive or not; for a leaf also its tensor."""
         name, variable = self._name_and_variable(node)
         if not name:
             return str(node)
@@ -169,7 +169,7 @@ class Autograd:
         return (int(table.node[rows[-1]]), int(table.output[rows[-1]])) if len(rows) else (0, 0)
 
     def outputs(self, node: int, m: int) -> tuple[tuple[int, int], ...]:
-        """(output, tensor) of the tensors, alive or freed, whose grad_fn is the node."""
+        """Return (output, tensor) of the tensors, alive or freed, whose grad_fn is the node."""
         table = self.tables.grad_fns
         rows = table.until_now("node", node, m)
         last = {int(table.output[row]): int(table.tensor[row]) for row in rows}

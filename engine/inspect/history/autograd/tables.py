@@ -6,7 +6,7 @@ import numpy as np
 
 from engine._generated.codes import GRADIENT_HOOKS
 from engine.inspect.events import FOREVER
-from engine.inspect.history.fold import Tables
+from engine.inspect.history.fold import PartTables
 from engine.inspect.history.table import (
     Ints,
     Table,
@@ -19,13 +19,8 @@ from engine.inspect.history.table import (
 )
 
 
-class AutogradTables:
+class AutogradTables(PartTables):
     """The tables of autograd; each is built on its first use."""
-
-    def __init__(self, tables: Tables):
-        self.tables = tables
-        self.index = tables.index
-        self.of = tables.of
 
     # The graph
 

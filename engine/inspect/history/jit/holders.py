@@ -47,7 +47,7 @@ def _function(history: History, number: int) -> str:
 
 
 def _short(name: str) -> str:
-    """`Reader.forward` of `__torch__.Reader.forward`."""
+    """Return `Reader.forward` of `__torch__.Reader.forward`."""
     return name.removeprefix("__torch__.")
 
 
@@ -74,7 +74,7 @@ def _code_in(history: History, frame: int, m: int) -> int:
 
 
 def _value_in(history: History, frame: int, register: int, pc: int, m: int) -> str:
-    """` (%h)`: the Value that the instruction at `pc` put there."""
+    """Return ` (%h)`: the Value that the instruction at `pc` put there."""
     code = history.jit.code(_code_in(history, frame, m))
     if code is None:
         return ""
@@ -89,7 +89,7 @@ def _value_in(history: History, frame: int, register: int, pc: int, m: int) -> s
 
 
 def _graph(history: History, graph: int) -> str:
-    """`graph 12 (sign_matters)`."""
+    """Return `graph 12 (sign_matters)`."""
     name = _name_of_graph(history, graph)
     return f"graph {graph} ({name})" if name else f"graph {graph}"
 
@@ -105,7 +105,7 @@ def _name_of_graph(history: History, graph: int) -> str:
 
 
 def _constant(history: History, graph: int, node: int, m: int) -> str:
-    """` %c`: the name in the graph, if the graph was recorded."""
+    """Return ` %c`: the name in the graph, if the graph was recorded."""
     state = history.jit.graph_at(graph, m) or history.jit.graph_at(graph, FOREVER - 1)
     outputs = state.nodes.get(node, {}).get("outputs", ()) if state is not None else ()
     return f" %{outputs[0]['name']}" if outputs else ""

@@ -235,7 +235,7 @@ class IrGraph:
         return [*lines, *below]
 
     def _graphs_of_nodes(self) -> Iterator[tuple[int, str, Json]]:
-        """(node, attribute, snapshot) of every graph that a node holds, in the order of the text."""
+        """Yield (node, attribute, snapshot) of every graph that a node holds, in the order of the text."""
         for line in self.lines():
             node = self.nodes[line.node]
             if line.role == "node":
@@ -248,7 +248,7 @@ class IrGraph:
         return "\n".join(line.text for line in self.lines()) + "\n"
 
     def subgraphs(self) -> Iterator[tuple[int, str, IrGraph]]:
-        """(node, attribute, graph) of every graph that a node holds."""
+        """Yield (node, attribute, graph) of every graph that a node holds."""
         for number, node in self.nodes.items():
             for name, graph in node.get("graphs", {}).items():
                 yield number, name, IrGraph(graph)

@@ -207,7 +207,7 @@ class Links:
         return frozenset(value for extent, value in holding if extent == minimum)
 
     def _extents(self, file: str) -> list[tuple[int, Extent]]:
-        """(Value, extent) of everything that comes from a file."""
+        """Return (Value, extent) of everything that comes from a file."""
         if file not in self._by_file:
             matches = [(v, p) for v, p in self.range_of_value.items() if p.file == file]
             for node, source_range in self.range_of.items():

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from engine.inspect.history.fold import Tables
+from engine.inspect.history.fold import PartTables
 from engine.inspect.history.table import Table, ends_of, indexed
 
 
-class JitTables:
+class JitTables(PartTables):
     """The tables of the JIT; each is built on its first use."""
-
-    def __init__(self, tables: Tables):
-        self.tables = tables
-        self.index = tables.index
-        self.of = tables.of
 
     @indexed
     def functions(self) -> Table:

@@ -62,6 +62,6 @@ def rule_of(name: str, view: bool = False) -> Rule | None:
 
 
 def base_name(name: str) -> str:
-    """`add` of `add_.Tensor`; names that begin with `_` keep that."""
+    """Return `add` of `add_.Tensor`; names that begin with `_` keep that."""
     op = name.partition(".")[0]
     return op[:-1] if op.endswith("_") and not op.endswith("__") else op

@@ -38,7 +38,7 @@ def _extent(tensor: Described) -> Extent:
 
 
 def in_order(call: OpCall, index: Index) -> CellFormula:
-    """reshape and similar operators that copy: the same position in row-major order."""
+    """Return the formula of a cell of reshape and similar operators: the same position in row-major order."""
     position = ravel(index, call.out.sizes)
     return single(
         CellInput("self", unravel(position, call.sizes("self"))), note="copied in reading order"
@@ -74,7 +74,7 @@ def stack(call: OpCall, index: Index) -> CellFormula:
 
 
 def side_by_side(dim: int, at_least: int, columns: bool = False) -> Rule:
-    """hstack, vstack, dstack, column_stack: tensors of few dimensions get more, then cat."""
+    """Return the rule of hstack, vstack, dstack, column_stack: tensors of few dimensions get more, then cat."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         names = _list(call)
@@ -103,7 +103,7 @@ def _real(rank: int, padded: int, columns: bool) -> tuple[int, ...]:
 
 
 def at_least(call: OpCall, index: Index) -> CellFormula:
-    """atleast_2d and similar: dimensions of size 1 are added."""
+    """Return the formula of a cell of atleast_2d and similar: dimensions of size 1 are added."""
     return in_order(call, index)
 
 
@@ -157,7 +157,7 @@ def triangle(call: OpCall, index: Index) -> CellFormula:
 
 
 def diagonal_of(call: OpCall, index: Index) -> CellFormula:
-    """diag: a matrix from its diagonal, or the diagonal of a matrix."""
+    """Return the formula of a cell of diag: a matrix from its diagonal, or the diagonal of a matrix."""
     shift = int(call.value("diagonal", 0))
     if len(call.sizes("self")) == 2:
         return single(CellInput("self", (index[0] + max(0, -shift), index[0] + max(0, shift))))
@@ -167,7 +167,8 @@ def diagonal_of(call: OpCall, index: Index) -> CellFormula:
 
 
 def pad(call: OpCall, index: Index) -> CellFormula:
-    """Constant, reflecting, replicating or circular; the pairs count from the last dimension."""
+    """Return the formula of a cell of pad: constant, reflecting, replicating or circular; the pairs count from the
+    last dimension."""
     name = "input" if "input" in call.tensors else "self"
     sizes, pairs = call.sizes(name), tuple(call.value("pad", call.value("padding", ())))
     mode = str(call.value("mode", _MODES.get(call.op.removesuffix("d").rstrip("123"), "constant")))
@@ -205,7 +206,7 @@ def repeat_interleave(call: OpCall, index: Index) -> CellFormula:
 
 
 def rotate(call: OpCall, index: Index) -> CellFormula:
-    """rot90: each quarter turn swaps the two dimensions and flips one."""
+    """Return the formula of a cell of rot90: each quarter turn swaps the two dimensions and flips one."""
     a, b = (wrap(int(d), len(index)) for d in call.value("dims", (0, 1)))
     sizes, cell = list(call.out.sizes), list(index)
     for _ in range(int(call.value("k", 1)) % 4):
@@ -215,7 +216,8 @@ def rotate(call: OpCall, index: Index) -> CellFormula:
 
 
 def filled(call: OpCall, index: Index) -> CellFormula:
-    """zeros_like, normal_ and similar: only the sizes and dtype of the tensor are read."""
+    """Return the formula of a cell of zeros_like, normal_ and similar: only the sizes and dtype of the tensor are
+    read."""
     fill = call.values.get("fill_value")
     if fill is None:
         fill = {"zeros": 0, "ones": 1}.get(call.op.removeprefix("new_").removesuffix("_like"))

@@ -70,7 +70,8 @@ def take(call: OpCall, index: Index) -> CellFormula:
 
 
 def advanced(call: OpCall, index: Index) -> CellFormula:
-    """self[indices]: the index tensors broadcast; their dimensions replace the first one,
+    """Return the formula of a cell of self[indices]: the index tensors broadcast; their dimensions replace the first
+    one,
     or come first if other dimensions are between them."""
     names = call.items("indices")
     sizes = call.sizes("self")
@@ -95,7 +96,8 @@ def advanced(call: OpCall, index: Index) -> CellFormula:
 
 
 def index_put(call: OpCall, index: Index) -> CellFormula:
-    """self[indices] = values: the position in the index tensors that refers to this cell selects
+    """Return the formula of a cell of self[indices] = values: the position in the index tensors that refers to this
+    cell selects
     the value."""
     names, sizes = call.items("indices"), call.sizes("self")
     dims = [int(name[len("indices[") : -1]) for name in names]
@@ -203,7 +205,7 @@ _HOW = {
 
 
 def index_write(combine: str, source: str) -> Rule:
-    """index_add, index_copy, index_fill: a list of indices selects whole rows along `dim`."""
+    """Return the rule of index_add, index_copy, index_fill: a list of indices selects whole rows along `dim`."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         sizes, dim = call.sizes("self"), _dim(call)

@@ -17,7 +17,7 @@ from engine.inspect.models._dependencies.core import (
 
 
 def product(a: str, b: str) -> Rule:
-    """matmul: row times column for matrices, with the batch dimensions broadcast."""
+    """Return the rule of matmul: row times column for matrices, with the batch dimensions broadcast."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         return _product(call, a, b, index)
@@ -42,7 +42,8 @@ def _product(call: OpCall, a: str, b: str, index: Index) -> CellFormula:
 
 
 def added(a: str, b: str, batched: bool = False) -> Rule:
-    """addmm, addmv, baddbmm (and addbmm, which sums over the batch): beta * self + alpha * product."""
+    """Return the rule of addmm, addmv, baddbmm (and addbmm, which sums over the batch): beta * self + alpha *
+    product."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         inner = _summed(call, a, b, index) if batched else _product(call, a, b, index)
@@ -70,7 +71,7 @@ def _summed(call: OpCall, a: str, b: str, index: Index) -> CellFormula:
 
 
 def linear(call: OpCall, index: Index) -> CellFormula:
-    """input @ weight.t() + bias."""
+    """Return the formula of a cell of input @ weight.t() + bias."""
     weight = call.sizes("weight")
     out = index[-1] if len(weight) > 1 else None
     lead = index if out is None else index[:-1]
@@ -103,7 +104,8 @@ def addr(call: OpCall, index: Index) -> CellFormula:
 
 
 def inner(call: OpCall, index: Index) -> CellFormula:
-    """The last dimensions are summed over; the others of self come first, then those of other."""
+    """Return the formula of a cell of inner: the last dimensions are summed over; the others of self come first,
+    then those of other."""
     left, right = call.sizes("self"), call.sizes("other")
     if not left or not right:
         pair = (

@@ -31,7 +31,7 @@ def _decayed(call: OpCall) -> _Pattern:
 
 
 def _squared(pattern: _Pattern) -> _Pattern:
-    """A negative number needs the parentheses that a name doesn't have: so its square is a product."""
+    """Return a pattern with squares as products: a negative number needs the parentheses that a name doesn't have."""
     return f"{pattern} ** 2" if pattern.startswith("(") else f"{pattern} * {pattern}"
 
 
@@ -82,7 +82,7 @@ _NUMBERS = ("state_steps", "grad_scale")  # tensors of one element
 
 
 def _step(call: OpCall, index: Index) -> CellFormula:
-    """One cell of a parameter or of its state."""
+    """Return the formula of one cell of a parameter or of its state."""
     name, number = _item(call)
     pattern = _STEPS[call.op](call).get(name)
     if pattern is None:  # the gradient, which a step with a scale divides in place

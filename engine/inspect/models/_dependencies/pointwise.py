@@ -87,7 +87,7 @@ def formula_of(op: str, overload: str = "") -> str:
 
 @lru_cache(maxsize=1)
 def _formulas() -> tuple[dict[str, str], dict[str, str]]:
-    """By full name, and by the name without overload; empty where the engine was built without."""
+    """Return the formulas by full name, and by the name without overload; empty where the engine was built without."""
     try:
         formulas: dict[str, str] = import_module("engine._generated.formulas").FORMULAS
     except ImportError:

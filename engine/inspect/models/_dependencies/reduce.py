@@ -30,7 +30,7 @@ def _dims(call: OpCall, rank: int) -> tuple[int, ...]:
 
 
 def _row(call: OpCall, index: Index) -> tuple[int, tuple[int, ...], Index]:
-    """(how many cells, the reduced dims, the index with 0 in them) of an output cell."""
+    """Return (how many cells, the reduced dims, the index with 0 in them) of an output cell."""
     sizes = call.sizes("self")
     dims = _dims(call, len(sizes)) if sizes else ()
     retained = [d for d in range(len(sizes)) if d not in dims]
@@ -101,7 +101,8 @@ def row(template: str = "", self: str = "self", picked: bool = False) -> Rule:
 
 
 def normalized(call: OpCall, index: Index) -> CellFormula:
-    """layer_norm and rms_norm: the cell, its whole row, and the weight and bias at its position."""
+    """Return the formula of a cell of layer_norm and rms_norm: the cell, its whole row, and the weight and bias at
+    its position."""
     name = "input" if "input" in call.tensors else "self"
     sizes = call.sizes(name)
     inner = len(call.value("normalized_shape", sizes[-1:]))
@@ -126,7 +127,7 @@ def normalized(call: OpCall, index: Index) -> CellFormula:
 
 
 def difference(call: OpCall, index: Index) -> CellFormula:
-    """diff: each cell less the one before it."""
+    """Return the formula of a cell of diff: each cell less the one before it."""
     if call.value("n", 1) != 1 or {"prepend", "append"} & set(call.tensors):
         raise Unknown(
             "differences of differences, or with cells put at the ends, are not told apart"
@@ -137,7 +138,7 @@ def difference(call: OpCall, index: Index) -> CellFormula:
 
 
 def gated(call: OpCall, index: Index) -> CellFormula:
-    """glu: the first half of the row times the sigmoid of the second."""
+    """Return the formula of a cell of glu: the first half of the row times the sigmoid of the second."""
     dim = wrap(int(call.value("dim", -1)), len(index))
     half = call.sizes("self")[dim] // 2
     gate = CellInput("self", put(index, dim, index[dim] + half), "b")

@@ -60,7 +60,8 @@ def convolution(call: OpCall, index: Index) -> CellFormula:
 
 
 def transposed(call: OpCall, index: Index) -> CellFormula:
-    """conv_transpose: the input cells whose window, laid over the output, covers this cell."""
+    """Return the formula of a cell of conv_transpose: the input cells whose window, laid over the output, covers
+    this cell."""
     name, weight, source = input_name(call), call.sizes("weight"), call.sizes(input_name(call))
     rank = len(weight) - 2
     stride, dilation = (several(call.values.get(x), rank) for x in ("stride", "dilation"))
@@ -130,7 +131,8 @@ def pool(rank: int, template: str, join: str = ", ") -> Rule:
 
 
 def adaptive(rank: int, template: str, join: str = ", ") -> Rule:
-    """The output's size is an argument; the window is the part of the input over the output cell."""
+    """Return the rule of adaptive pooling: the output's size is an argument; the window is the part of the input
+    over the output cell."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         name, sizes = input_name(call), call.sizes(input_name(call))
@@ -153,7 +155,8 @@ def adaptive(rank: int, template: str, join: str = ", ") -> Rule:
 
 
 def unfold(call: OpCall, index: Index) -> CellFormula:
-    """im2col: each column of the output is one window of the input, or a zero of its padding."""
+    """Return the formula of a cell of im2col: each column of the output is one window of the input, or a zero of its
+    padding."""
     name, sizes = input_name(call), call.sizes(input_name(call))
     kernel, stride, dilation = (
         several(call.values.get(x), 2) for x in ("kernel_size", "stride", "dilation")
@@ -174,7 +177,7 @@ def unfold(call: OpCall, index: Index) -> CellFormula:
 
 
 def nearest(rank: int) -> Rule:
-    """interpolate(mode="nearest"): the input cell that lies under the output cell."""
+    """Return the rule of interpolate(mode="nearest"): the input cell that lies under the output cell."""
 
     def rule(call: OpCall, index: Index) -> CellFormula:
         if any(call.value(x) for x in ("scale_factors", "scales", "scales_h", "scales_w")):

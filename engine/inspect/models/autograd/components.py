@@ -21,7 +21,7 @@ _BACKWARD = re.compile(r"Backward\d*$")
 
 
 def short_name(name: str) -> str:
-    """`Mul` of `MulBackward0`, `Scale` of `ScaleBackward`."""
+    """Return `Mul` of `MulBackward0`, `Scale` of `ScaleBackward`."""
     return _BACKWARD.sub("", name) or name
 
 

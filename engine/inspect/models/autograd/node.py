@@ -129,7 +129,7 @@ class NodeMaker:
         )
 
     def _numbers(self, tensor: int, m: int) -> tuple[str, bool]:
-        """(the first numbers of a tensor at moment m, whether all of them are known to be zero)."""
+        """Return (the first numbers of a tensor at moment m, whether all of them are known to be zero)."""
         fact = self.history.tensor(tensor, m)
         storage = self.history.storage(fact.storage, m) if fact else None
         if fact is None or storage is None or fact.device == "meta" or not fact.numel:
@@ -278,7 +278,7 @@ def overwrite(history: History, saved: Any, moment: int) -> Overwrite | None:
 
 
 def roots(history: History, run: Any) -> list[tuple[int, int, int]]:
-    """(node, input, gradient) that the pass began with."""
+    """Return (node, input, gradient) that the pass began with."""
     integers = _integers(history.trace.blob(run.since))
     return [
         (a, b, c) for a, b, c in zip(integers[::3], integers[1::3], integers[2::3], strict=False)

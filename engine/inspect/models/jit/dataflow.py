@@ -36,7 +36,7 @@ class FlowBox:
 
 
 def flows(lines: Iterable[IrLine]) -> dict[int, tuple[int, ...]]:
-    """For each box of a graph, in the order of its text, the boxes that lead to it."""
+    """Return for each box of a graph, in the order of its text, the boxes that lead to it."""
     return _Flows().of(lines)
 
 

@@ -215,7 +215,7 @@ def last_tile(elements: int, tiles: int, tile: int) -> int:
 
 
 def short(op: str) -> str:
-    """`mul` of `aten::mul.Tensor`."""
+    """Return `mul` of `aten::mul.Tensor`."""
     return op.removeprefix("aten::").partition(".")[0]
 
 
