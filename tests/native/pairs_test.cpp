@@ -164,7 +164,7 @@ const Call kCalls[] = {
     {"set",
      [](const Shared& s) {
        const uh_handle other = matrix();
-       (void)uh_set_(s.plain, other);
+       (void)uh_set__source_Tensor(s.plain, other);
        uh_release(other);
      }},
     {"set data",
