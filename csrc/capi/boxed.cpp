@@ -78,24 +78,38 @@ const char* returned(std::string text) {
   return value.get_if<std::string>()->c_str();
 }
 
-// An operator, or one of PyTorch's overloads that are one operator here ("squeeze.dim").
-OperatorInfo& find(const char* name) {
-  initialise();
-  if (OperatorInfo* op = Dispatcher::instance().find(name)) [[likely]]
-    return *op;
-  const std::string full_name = std::strstr(name, "::") ? name : message("aten::", name);
-  for (const jit::Overload* overload : jit::overloads_named(full_name.substr(0, full_name.find('.'))))
-    if (message("aten::", overload->full_name()) == full_name)
-      return const_cast<jit::Overload&>(*overload);
+[[noreturn]] void no_operator(const char* name) {
   fail(ErrorKind::kRuntime, "no operator is registered under the name '", name, "'");
 }
 
-// The same, or one of the compiler's builtins, which only graphs call ("to.dtype").
-const OperatorInfo& find_in_graphs(const char* name) {
+std::string full_name_of(const char* name) {
+  return std::strstr(name, "::") ? name : message("aten::", name);
+}
+
+// An operator, or one of PyTorch's overloads that are one operator here ("squeeze.dim"); or null.
+OperatorInfo* find_or_null(const char* name) {
   initialise();
-  const std::string full_name = std::strstr(name, "::") ? name : message("aten::", name);
-  if (const jit::Builtin* builtin = jit::find_builtin(full_name)) return *builtin;
-  return find(name);
+  if (OperatorInfo* op = Dispatcher::instance().find(name)) [[likely]]
+    return op;
+  const std::string full_name = full_name_of(name);
+  for (const jit::Overload* overload : jit::overloads_named(full_name.substr(0, full_name.find('.'))))
+    if (message("aten::", overload->full_name()) == full_name)
+      return const_cast<jit::Overload*>(overload);
+  return nullptr;
+}
+
+OperatorInfo& find(const char* name) {
+  if (OperatorInfo* op = find_or_null(name)) [[likely]]
+    return *op;
+  no_operator(name);
+}
+
+// The same, or one of the compiler's builtins, which only graphs call ("to.dtype"). Operators come
+// first: the builtin "hypot" takes numbers.
+const OperatorInfo& find_in_graphs(const char* name) {
+  if (const OperatorInfo* op = find_or_null(name)) return *op;
+  if (const jit::Builtin* builtin = jit::find_builtin(full_name_of(name))) return *builtin;
+  no_operator(name);
 }
 
 }  // namespace

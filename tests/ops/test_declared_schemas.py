@@ -129,3 +129,11 @@ def test_arguments_that_do_not_fit_are_named_by_the_schema() -> None:
         ops.aten.add.Tensor(x)
     with pytest.raises(TypeError, match=r"argument 'size' must be sequence of int"):
         ops.aten.zeros.default(["a"])
+
+
+def test_a_name_that_is_an_operator_and_a_builtin_of_the_compiler_is_the_operator() -> None:
+    """The builtin `aten::hypot(Scalar, Scalar)` exists only in graphs; `to.dtype` is a builtin alone."""
+    assert str(operator_schema("hypot")[0]).startswith("hypot(Tensor self, Tensor other)")
+    assert "dtype" in str(operator_schema("to.dtype")[0])
+    with pytest.raises(TypeError, match=r"argument .other. .* must be Tensor, got bool"):
+        engine.hypot(engine.ones(2), True)

@@ -56,7 +56,7 @@ def doubled_mean_in_half(x: engine.Tensor) -> engine.Tensor:
 
 @pytest.mark.parametrize("dtype", [engine.int32, engine.float32, engine.float64])
 def test_when_numbers_are_rounded_to_the_dtype_of_the_result(dtype: engine.dtype) -> None:
-    """70000 is no float16 number. A sum rounds its elements first, a mean its result only."""
+    """float16 numbers end at 65504. A sum rounds its elements first, a mean its result only."""
     x = engine.tensor([70000, -70000, 6], dtype=dtype)
     assert str(x.cumsum(0, dtype=engine.float16).tolist()) == "[inf, nan, nan]"
     assert x.cumprod(0, dtype=engine.float16).tolist() == [math.inf, -math.inf, -math.inf]

@@ -327,6 +327,10 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "v1.abs().sum().backward()\n",
         "x0 = lib.full((2, 2), 1)\nlib.cumsum(x0, 0, out=x0.as_strided((2, 2), (1, 1)))\n",
         "x0 = lib.tensor([], dtype=lib.bool).view((2, 0)) @ lib.ones((1, 0, 1)).requires_grad_()\n",
+        "x0 = lib.arange(1.0).requires_grad_()\nv1 = x0.view_as(x0)\nv1.backward(x0)\n",
+        "x0 = lib.ones(1).requires_grad_()\nlib.ones((2, 1), dtype=lib.int64).split(2, -2)[-1].eq_(x0)\n",
+        "x0 = lib.tensor([0.25, 0.25, 0.0, 1.5, 1.75, 0.75, 1.0, 1.75, 1.0], dtype=lib.float64)\n"
+        "v1 = x0.view((3, 3)).view(lib.int64).cov()\n",
     ],
     ids=[
         "bits",
@@ -345,6 +349,9 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "data",
         "cumsum",
         "matmul",
+        "backward",
+        "eq_",
+        "cov",
     ],
 )
 def test_differences_that_have_a_reason(text: str) -> None:
