@@ -119,19 +119,21 @@ if lib.uh_array_memory_type(id(_types)):
     raise MemoryError("no memory for the type _ArrayMemory")
 (_ArrayMemory,) = _types
 _TYPESTRS = tuple(kind.typestr for kind in DTYPES)
+_asarray: Any = None  # NumPy's, once it is imported: an import in each call would take a sixth of it
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
     """Return the array of `Tensor.numpy()`, over the tensor's memory."""
-    import numpy as np
-
+    global _asarray
+    if _asarray is None:
+        from numpy import asarray as _asarray
     kind = tensor.dtype
     if not tensor.is_cpu or tensor.layout is not strided or not kind.typestr:
         raise TypeError(_why_not(tensor))
     memory = _ArrayMemory(tensor, _TYPESTRS) or raise_last()
     if tensor.numel() == 0:  # no memory to share, but the Storage can no longer be resized
-        return np.empty(tuple(tensor.shape), kind.typestr)
-    return np.asarray(memory)
+        return _asarray([], kind.typestr).reshape(tuple(tensor.shape))
+    return _asarray(memory)
 
 
 def _why_not(tensor: Tensor) -> str:

@@ -1,5 +1,6 @@
 // Products composed of other operators.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "generated/kernels/products.h"
@@ -15,6 +16,7 @@
 #include "generated/ops/scan.h"
 #include "generated/ops/solve.h"
 #include "generated/ops/view.h"
+#include "ops/copy/any_device.h"
 #include "ops/copy/in_dtype.h"
 #include "ops/copy/write_out.h"
 #include "ops/linalg/checks.h"
@@ -92,7 +94,8 @@ Tensor addr(KeySet, const Tensor& self, const Tensor& vec1, const Tensor& vec2, 
   if (!beta.to_bool()) return in_dtype(ops::mul(ops::outer(vec1, vec2), alpha), dtype);
   const bool is_one = !beta.is_complex() && beta.to_double() == 1;
   const Tensor scaled = in_dtype(is_one ? self : ops::mul(self, beta), dtype);
-  return ops::addcmul(scaled, in_dtype(vec2, dtype), in_dtype(ops::unsqueeze(vec1, 1), dtype),
+  const Tensor row = vec2.is_contiguous() ? vec2 : dense_copy(vec2);  // it is read for every row
+  return ops::addcmul(scaled, in_dtype(row, dtype), in_dtype(ops::unsqueeze(vec1, 1), dtype),
                       alpha);
 }
 
@@ -125,6 +128,19 @@ Tensor trace(KeySet, const Tensor& self) {
   return ops::sum(ops::diagonal(self, 0, 0, 1), std::nullopt, false, DType::kUndefined);
 }
 
+namespace {
+// True if rows, rows of rows... follow one another in memory, perhaps with gaps.
+bool is_in_row_major_order(const Tensor& t) {
+  int64_t outer = std::numeric_limits<int64_t>::max();
+  for (size_t d = 0; d < t.sizes().size(); ++d) {
+    if (t.sizes()[d] == 1) continue;
+    if (t.strides()[d] >= outer || t.strides()[d] < 1) return false;
+    outer = t.strides()[d];
+  }
+  return true;
+}
+}  // namespace
+
 Tensor kron(KeySet, const Tensor& self, const Tensor& other) {
   const size_t rank = std::max(self.sizes().size(), other.sizes().size());
   Dims left(2 * rank, 1), right(2 * rank, 1), sizes(rank, 1);
@@ -138,9 +154,9 @@ Tensor kron(KeySet, const Tensor& self, const Tensor& other) {
   const Tensor a = ops::reshape(self, left), b = ops::reshape(other, right);
   constexpr int64_t kShort = 64;  // elements of a row
   const bool has_short_rows = rank > 0 && right.back() > 1 && right.back() < kShort;
-  // Row-major operands only: repeating others would change the strides of the result.
-  if (!has_short_rows || !a.is_contiguous() || !b.is_contiguous() || may_need_gradient(self) ||
-      may_need_gradient(other))
+  // Operands in row-major order only: repeating others would change the strides of the result.
+  if (!has_short_rows || !is_in_row_major_order(a) || !is_in_row_major_order(b) ||
+      may_need_gradient(self) || may_need_gradient(other))
     return ops::_unsafe_view(ops::mul(a, b), sizes);
   // Rows that are too short for a loop are first repeated to the length of the result's.
   const auto repeated = [&](const Tensor& t, Dims repeated_sizes) {
