@@ -124,3 +124,20 @@ def test_threads_change_no_result(m: int, n: int) -> None:
     finally:
         engine.set_num_threads(before)
     assert all(engine.equal(actual[0], other) for other in actual[1:])
+
+
+def test_kron_of_operands_with_gaps_and_in_other_orders() -> None:
+    x = engine.arange(35.0).view(5, 7)
+    for a in (x[:3, :4], x[:, ::3], x[:3, :2].t(), x[:1].expand(2, 7), x[1, 2:5]):
+        for b in (x[:2, 1:4], x[:2, ::2], x[:4, :2].t(), x[2, :3]):
+            assert engine.kron(a, b).equal(engine.kron(a.contiguous(), b.contiguous()))
+
+
+@pytest.mark.parametrize("beta", [0, 1, 2])
+def test_addr_of_strided_vectors_has_the_order_of_its_matrix(beta: int) -> None:
+    v, w = engine.arange(6.0)[::2], engine.arange(8.0)[::2]
+    matrix = engine.ones(3, 4)
+    for m in (matrix, matrix.t().contiguous().t()):
+        result = engine.addr(m, v, w, beta=beta, alpha=3)
+        assert result.stride() == m.stride()
+        assert result.equal(beta * m + 3 * engine.outer(v, w))

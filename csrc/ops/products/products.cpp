@@ -91,12 +91,15 @@ Tensor addr(KeySet, const Tensor& self, const Tensor& vec1, const Tensor& vec2, 
                                                             MemoryFormat::kUndefined);
     return beta.to_bool() ? ops::logical_or(scaled, self) : scaled;
   }
-  if (!beta.to_bool()) return in_dtype(ops::mul(ops::outer(vec1, vec2), alpha), dtype);
+  // With a `beta` of 0 only the order of the dimensions of `self` counts.
   const bool is_one = !beta.is_complex() && beta.to_double() == 1;
-  const Tensor scaled = in_dtype(is_one ? self : ops::mul(self, beta), dtype);
+  const Tensor scaled = is_one           ? self
+                        : beta.to_bool() ? ops::mul(self, beta)
+                                         : ops::zeros_like(self, dtype, Device::kUndefined,
+                                                           MemoryFormat::kUndefined);
   const Tensor row = vec2.is_contiguous() ? vec2 : dense_copy(vec2);  // it is read for every row
-  return ops::addcmul(scaled, in_dtype(row, dtype), in_dtype(ops::unsqueeze(vec1, 1), dtype),
-                      alpha);
+  return ops::addcmul(in_dtype(scaled, dtype), in_dtype(row, dtype),
+                      in_dtype(ops::unsqueeze(vec1, 1), dtype), alpha);
 }
 
 Tensor outer(KeySet, const Tensor& self, const Tensor& vec2) {
