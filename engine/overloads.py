@@ -16,15 +16,18 @@ from typing import Any, TypeAlias, TypeVar
 from engine import dtypes
 from engine._generated import ops
 from engine._native import lib
+from engine._native.errors import raise_last
 from engine.arguments import INTEGER, accepts
 from engine.dtypes import Size, as_dtype, dtype, int64
+from engine.marshal import ints
 from engine.storage import UntypedStorage
-from engine.tensor import Tensor
+from engine.tensor import Tensor, wrap
 
 Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
 FUNCTIONS: dict[str, Any] = {}
 METHODS: dict[str, Any] = {}
 Function = TypeVar("Function", bound=Callable[..., Any])
+_view = lib.uh_view
 
 
 def function(fn: Function) -> Function:
@@ -224,6 +227,14 @@ def view(
 
     Memory: none. Raises: RuntimeError when the strides do not allow it; `reshape` then copies.
     """
+    if shape and shape[0].__class__ is int and dtype is None:  # the usual call: see creation.zeros
+        try:
+            handle = _view(input._h, *ints(shape))
+        except (TypeError, OverflowError, AttributeError):
+            return ops.view(input, *shape)  # raises an error that names the argument
+        if not handle:
+            raise_last()
+        return wrap(handle)
     if size is not None and not shape and dtype is None:
         return ops.view(input, *size)
     if dtype is not None or (len(shape) == 1 and type(shape[0]) is dtypes.dtype):
