@@ -250,8 +250,9 @@ def _read(process: subprocess.Popen[bytes], clock: _Clock) -> str:
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         while not clock.over():
+            ended = process.poll() is not None  # asked first: it may write and end after the select
             if not selector.select(0.05):
-                if process.poll() is not None:
+                if ended:
                     break
                 continue
             chunk = os.read(process.stdout.fileno(), 65536)

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,6 +92,31 @@ def test_a_fork_that_comes_to_the_end_gives_no_second_answer(run: Run) -> None:
 def test_a_program_that_deletes_its_folder_is_checked_all_the_same(run: Run) -> None:
     code = "import os, shutil\nshutil.rmtree(os.path.dirname(__file__))\nx = 1"
     assert run(code, questions=Questions(goals=(("x == 2", "x is {x}."),))).failed == "x is 1."
+
+
+def test_what_a_program_writes_just_before_it_ends_is_read() -> None:
+    """It may write and end between a look at its output, which finds nothing, and one at its state."""
+    reader, writer = os.pipe()
+
+    class Program:
+        stdout = os.fdopen(reader, "rb")
+        has_ended = False
+
+        def poll(self) -> int:
+            if not self.has_ended:
+                self.has_ended = True
+                os.write(writer, b"the last line")
+                os.close(writer)
+            return 0
+
+    class Clock:
+        def over(self) -> bool:
+            return False
+
+    program: Any = Program()
+    clock: Any = Clock()
+    with program.stdout:
+        assert process._read(program, clock) == "the last line"
 
 
 def test_temporary_files_of_a_program_go_with_it(run: Run) -> None:
