@@ -134,7 +134,12 @@ def _run(box: Path, folder: Path, limit: float) -> tuple[str, _End]:
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_supervisor()), str(report_fd), WRITER, *command],
             cwd=folder,
-            env=os.environ | {"PYTHONIOENCODING": "utf-8", "TMPDIR": str(box / "tmp")},
+            env=os.environ
+            | {
+                "PYTHONIOENCODING": "utf-8",
+                "PYTHONUNBUFFERED": "1",  # what it has printed is shown, however it ends
+                "TMPDIR": str(box / "tmp"),
+            },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
