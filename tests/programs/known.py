@@ -54,7 +54,11 @@ KNOWN = {
         r"lib\.(zeros|ones|full|empty)\(.*out=",
     ),
     "PyTorch looks for the history of a view in a base that has become too small for it, and raises": (
-        "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$", r"\.set_\(\)|\.resize_\(",
+        "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$",
+        r"\.set_\(\)|\.resize_\(|\.requires_grad(_\(| = True)",
+    ),
+    "PyTorch divides by the absolute value of a subnormal complex number, whose inverse overflows": (
+        "values", r"not .*\binf[+-]nanj", r"\bsgn_?\(",
     ),
     "PyTorch repeats view_as_complex for a base whose dimensions have changed places, and raises": (
         "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$", r"\.(swapaxes|swapdims|transpose|t)_\(",
@@ -168,7 +172,7 @@ KNOWN = {
         "values", r"\(after RuntimeError: .*ZeroDivisionError", "",
     ),
     "PyTorch keeps a negative size that it rejects": (
-        "shape", r"not \(.*-\d.*\) \(after RuntimeError", r"resize_",
+        "shape|values", r"not \(.*-\d.*\) \(after RuntimeError|negative dimension", r"resize_",
     ),
     "PyTorch resizes out= before it rejects the call": (
         "(grad )?(shape|stride|nbytes|storage|values)", r"\(after \w+Error", r"out=",

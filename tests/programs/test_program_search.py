@@ -331,6 +331,12 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "x0 = lib.ones(1).requires_grad_()\nlib.ones((2, 1), dtype=lib.int64).split(2, -2)[-1].eq_(x0)\n",
         "x0 = lib.tensor([0.25, 0.25, 0.0, 1.5, 1.75, 0.75, 1.0, 1.75, 1.0], dtype=lib.float64)\n"
         "v1 = x0.view((3, 3)).view(lib.int64).cov()\n",
+        "x0 = lib.ones(6, dtype=lib.complex128)\nx0.view(lib.int16).sign_()\nx0.sgn_()\n",
+        "x0 = lib.full((2, 3, 2), 1.0)\n"
+        "v1 = lib.view_as_complex(x0)\n"
+        "x0.resize_(0)\n"
+        "x0.requires_grad_()\n",
+        "x0 = lib.arange(3).to(lib.complex64)\nv1 = x0.view(lib.int32)\nx0.resize_(-1)\n",
     ],
     ids=[
         "bits",
@@ -352,6 +358,9 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "backward",
         "eq_",
         "cov",
+        "subnormal",
+        "requires_grad_",
+        "resize_",
     ],
 )
 def test_differences_that_have_a_reason(text: str) -> None:
