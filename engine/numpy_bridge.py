@@ -119,7 +119,9 @@ if lib.uh_array_memory_type(id(_types)):
     raise MemoryError("no memory for the type _ArrayMemory")
 (_ArrayMemory,) = _types
 _TYPESTRS = tuple(kind.typestr for kind in DTYPES)
-_asarray: Any = None  # NumPy's, once it is imported: an import in each call would take a sixth of it
+_asarray: Any = (
+    None  # NumPy's, once it is imported: an import in each call would take a sixth of it
+)
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:

@@ -164,7 +164,7 @@ def count_in(holder: Any, thing: Any) -> int:
 
 
 def nodes_behind(tensor: Any) -> list[Any]:
-    """Return every Node of the graph that made the tensor, each once, nearest first."""
+    """Return every Node of the graph that computed the tensor, each once, nearest first."""
     nodes = [tensor.grad_fn] if tensor.grad_fn is not None else []
     for node in nodes:  # grows while it is walked
         for next_node, _ in node.next_functions:

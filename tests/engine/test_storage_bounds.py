@@ -69,7 +69,7 @@ def test_memory_of_others_is_not_resized() -> None:
 
 
 def shrunk() -> tuple[Any, Any]:
-    """Return a tensor and a view of it, whose Storage has kept two of six elements."""
+    """Return a tensor and a view of it, whose Storage has two of six elements left."""
     x = engine.arange(6.0)
     view = x.view(2, 3)[1]
     x.untyped_storage().resize_(8)

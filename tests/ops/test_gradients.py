@@ -89,7 +89,7 @@ PLACES: list[Callable[[np.ndarray], np.ndarray]] = [
 def inputs_of(
     row: Row, sample: Sample, dtype: str, move: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[list[Any], list[Any]]:
-    """Return the arguments with arrays of `dtype` made leaves, and the leaves."""
+    """Return the arguments with arrays of `dtype` as leaves, and the leaves."""
     rng = np.random.default_rng(zlib.crc32(sample.name.encode()))
     leaves: list[Any] = []
 
@@ -108,7 +108,7 @@ def inputs_of(
 
 
 def called(row: Row, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
-    """Return the operator's results; matrices that it reads half of are made whole first."""
+    """Return the operator's results; matrices of which it reads one half are completed first."""
     args = list(args)
     if row.name in SYMMETRIC:
         args[0] = (args[0] + args[0].mH) / 2

@@ -361,7 +361,7 @@ class History:
         return each(self._rows.plan, self.tables.plans.where("call", call))
 
     def calls_of(self, call: int) -> tuple[CallFact, ...]:
-        """Return the calls made by this call, in order."""
+        """Return the calls within this call, in order."""
         table = self.tables.calls
         return each(self.call, table.id[table.where("parent", call)])
 

@@ -513,7 +513,7 @@ class Tables:
 
 
 class PartTables:
-    """The tables of one part of the engine, made from those of the trace."""
+    """The tables of one part of the engine, computed from those of the trace."""
 
     def __init__(self, tables: Tables):
         self.tables = tables

@@ -160,7 +160,7 @@ class _Bench:
         return self._contents[key]
 
     def read(self, argument: str, index: Index) -> Any:
-        """Return the recorded value of an input cell; nothing when it was not kept."""
+        """Return the recorded value of an input cell; None if it was not recorded."""
         fact = self.inputs.get(argument)
         if fact is None or len(index) != len(fact.sizes):
             return None

@@ -146,7 +146,7 @@ def _lines(
 
 
 def _touched(history: History, moment: int, selection: Selection, file: int) -> frozenset[int]:
-    """Return the lines under which the selected tensor or storage was made, written, named or used."""
+    """Return the lines under which the selected tensor or storage was created, written, named or used."""
     import numpy as np
 
     tables = history.tables

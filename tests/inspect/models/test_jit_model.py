@@ -90,7 +90,7 @@ def run_of(history, name: str, graph: int):
 
 
 def value_named(model: JitModel, kind: str) -> JitSelection:
-    """Return the first Value that is made by a node of this kind."""
+    """Return the first output of a node of this kind."""
     return next(
         row.item for row in model.rows if f" = {kind}" in row.text and row.change not in GONE
     )

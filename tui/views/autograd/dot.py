@@ -19,7 +19,7 @@ _FILL = {
 
 
 def dot_text(model: Autograd, folded: Folded) -> str:
-    """Return a folded part as DOT: a node per item that has been made, an edge per gradient that may flow."""
+    """Return a folded part as DOT: a node per item that has been created, an edge per gradient that may flow."""
     lines = [
         "digraph autograd {",
         "  rankdir=TB;",
