@@ -75,12 +75,13 @@ HookList AccumulateGrad::leaf_hooks() const {
 
 Gradients AccumulateGrad::apply(Gradients gradients) {
   Tensor incoming = std::move(gradients[0]);
-  if (!incoming) return {};
   AutogradMeta& m = meta(leaf_);
   check(!grad_fn(leaf_), "leaf variable has been moved into the graph interior");
-  if (!m.requires_grad) return {};
-  const int64_t arrived = incoming.id();
-  accumulate(std::move(incoming), arrived);
+  if (incoming && m.requires_grad) {
+    const int64_t arrived = incoming.id();
+    accumulate(std::move(incoming), arrived);
+  }
+  // As in PyTorch, also without a gradient, or if the leaf no longer requires one.
   HookList after;
   {
     const std::lock_guard guard(m.lock);

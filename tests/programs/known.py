@@ -223,6 +223,13 @@ KNOWN_OF_PROGRAMS = {
         "does not raise", r"not RuntimeError \(output with shape \[.*\b0\b.*\] doesn't match the broadcast shape",
         r"\.data = ",
     ),
+    "PyTorch raises where a view of integers would get the history of a base that `.data =` has made floating": (
+        "does not raise", r"not RuntimeError \(Autograd not support dtype: \w+\)$", r"\.data = ",
+    ),
+    "PyTorch repeats view_as_real and view_as_complex for a base that `.data =` has given another dtype, and raises": (
+        "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$",
+        r"(?s)view_as_(real|complex)\(.*\.data = |\.data = .*view_as_(real|complex)\(",
+    ),
     # Its formulas, `at::real(grad)` and `at::imag(grad)`, contain the names of the operands.
     "PyTorch's complex saves its operands, which it does not read": (
         "does not raise", r"\(Trying to backward through the graph a second time", r"lib\.complex\(",

@@ -1470,3 +1470,95 @@ def test_a_gradient_that_is_not_asked_for_is_not_computed() -> None:
         event.count for event in profile.key_averages() if event.key in ("aten::mm", "aten::matmul")
     ]
     assert sum(products) <= 3
+
+
+@pytest.mark.parametrize("how", [lambda x: x.detach_(), lambda x: x.requires_grad_(False)])
+def test_a_leaf_that_requires_no_grad_any_more_has_its_hook_called(
+    how: Callable[[engine.Tensor], engine.Tensor],
+) -> None:
+    x = engine.ones(3, requires_grad=True)
+    y = x * 2
+    calls = []
+    x.register_post_accumulate_grad_hook(lambda leaf: calls.append(leaf.grad))
+    how(x)
+    y.sum().backward()
+    assert calls == [None]
+
+
+class NoGradient(engine.autograd.Function):
+    @staticmethod
+    def forward(_ctx: Any, x: engine.Tensor) -> engine.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(_ctx: Any, _grad: engine.Tensor) -> None:
+        return None
+
+
+def test_a_leaf_that_gets_no_gradient_has_its_hook_called() -> None:
+    x = engine.ones(3, requires_grad=True)
+    calls = []
+    x.register_post_accumulate_grad_hook(lambda leaf: calls.append(leaf.grad))
+    NoGradient.apply(x).sum().backward()
+    assert calls == [None]
+    y = NoGradient.apply(x)
+    x.detach_()
+    x.add_(engine.ones(3, requires_grad=True))
+    with pytest.raises(RuntimeError, match="moved into the graph interior"):
+        y.sum().backward()
+
+
+def nodes_of(x: engine.Tensor) -> list[str]:
+    """The names of the Nodes from a tensor's own to the first without an edge, along first edges."""
+    node, names = x.grad_fn, []
+    while node is not None:
+        names.append(node.name())
+        node = node.next_functions[0][0] if node.next_functions else None
+    return names
+
+
+def test_a_batch_of_one_matrix_that_requires_grad_is_multiplied_as_a_matrix() -> None:
+    one = engine.ones(1, 2, 3, requires_grad=True)
+    many = engine.ones(4, 3, 2)
+    assert nodes_of(one @ many)[:4] == [
+        "CloneBackward0", "TransposeBackward0", "UnsafeViewBackward0", "MmBackward0",
+    ]  # fmt: skip
+    other = engine.ones(4, 5, 2, requires_grad=True) @ engine.ones(1, 2, 3, requires_grad=True)
+    assert nodes_of(other)[:2] == ["UnsafeViewBackward0", "MmBackward0"]
+    both = engine.ones(1, 5, 2, requires_grad=True) @ engine.ones(1, 2, 3, requires_grad=True)
+    assert nodes_of(both)[:2] == ["UnsafeViewBackward0", "BmmBackward0"]
+
+
+def test_a_batch_times_a_vector_is_squeezed() -> None:
+    x = engine.ones(3, 2, 4).permute(2, 1, 0).requires_grad_()
+    names = nodes_of(x @ engine.ones(3))
+    assert names[:3] == ["UnsafeViewBackward0", "SqueezeBackward1", "BmmBackward0"]
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_the_gradient_of_an_extremum_has_the_layout_of_its_operands(name: str) -> None:
+    x = engine.ones(3, 3, requires_grad=True)
+    y = engine.ones(3, 3, requires_grad=True)
+    result = getattr(engine, name)(x, y)
+    for grad in engine.autograd.grad((result.t() * 2).sum(), (x, y)):
+        assert grad.stride() == (3, 1)
+        assert grad.flatten().tolist() == [1] * 9
+
+
+def test_a_copy_of_the_same_dtype_passes_its_gradient_on() -> None:
+    x = engine.ones(1, 3, requires_grad=True)
+    strides = []
+    x.register_hook(lambda grad: strides.append(grad.stride()))
+    x.to(x, copy=True).sum().backward()
+    assert strides == [(0, 0)]
+
+
+def test_a_view_that_out_has_enlarged_passes_on_the_gradient_of_its_base() -> None:
+    x = engine.ones(3, dtype=engine.float64, requires_grad=True)
+    view = x.unflatten(0, (1, -1))
+    with engine.no_grad():
+        engine.diag(x.detach().clone(), out=view)
+    assert view.shape == (3, 3)
+    view.backward(engine.arange(9.0, dtype=engine.float64).view(3, 3))
+    assert x.grad is not None
+    assert x.grad.tolist() == [0, 1, 2]

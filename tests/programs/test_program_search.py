@@ -337,6 +337,20 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "x0.resize_(0)\n"
         "x0.requires_grad_()\n",
         "x0 = lib.arange(3).to(lib.complex64)\nv1 = x0.view(lib.int32)\nx0.resize_(-1)\n",
+        "x0 = lib.full((4,), 1)\n"
+        "v1 = x0.as_strided((0, 2), (2, 1))\n"
+        "x0.data = lib.ones(4)\n"
+        "x0.requires_grad_()\n"
+        "v2 = v1.tril()\n",
+        "x0 = lib.ones(()).requires_grad_()\n"
+        "x1 = lib.ones(0, dtype=lib.complex128)\n"
+        "v1 = lib.view_as_real(x1)\n"
+        "x1.data = v1\n"
+        "x1[()] = x0\n",
+        "x0 = lib.zeros(9, dtype=lib.complex64)\n"
+        "v1 = lib.zeros(0, dtype=lib.float64)\n"
+        "v1.set_(x0.untyped_storage(), 2, (2,), (1,))\n"
+        "x0.neg_()\n",
     ],
     ids=[
         "bits",
@@ -361,6 +375,9 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "subnormal",
         "requires_grad_",
         "resize_",
+        "data of another dtype",
+        "data of a complex",
+        "zeros",
     ],
 )
 def test_differences_that_have_a_reason(text: str) -> None:

@@ -44,6 +44,11 @@ Tensor zero_gradient(const Tensor& grad) {
   return ops::zeros_like(grad, DType::kUndefined, Device::kUndefined, MemoryFormat::kUndefined);
 }
 
+Tensor converted_gradient(const Tensor& grad, DType dtype, Device device) {
+  if (grad.dtype() == dtype && grad.device() == device) return grad;
+  return ops::_to_copy(grad, dtype, device, MemoryFormat::kUndefined);
+}
+
 Tensor pow_backward_self(const Tensor& grad, const Operand& self, const Operand& exponent) {
   if (exponent.is_number()) {
     const Scalar n = exponent.number;

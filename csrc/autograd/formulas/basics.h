@@ -27,6 +27,8 @@ std::vector<Tensor> or_zeros(const Node& node, const Gradients& grads);
 [[noreturn]] Tensor underivable(const char* op);
 Tensor as_tensor(const Operand& operand);
 Tensor zero_gradient(const Tensor& grad);
+// The gradient itself if it has this dtype and device, else converted.
+Tensor converted_gradient(const Tensor& grad, DType dtype, Device device);
 Scalar negated(const Scalar& number);
 // grad * conj(factor); free for a factor of 1.
 Tensor scaled(const Tensor& grad, const Scalar& factor);

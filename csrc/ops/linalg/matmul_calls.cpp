@@ -29,6 +29,13 @@ bool folds(const Tensor& self, const Tensor& other) {
   return true;
 }
 
+// Returns whether `self` is a batch of one matrix that requires grad, and `other` one of another number: as in PyTorch,
+// it is multiplied as that matrix, so that its gradient is one product.
+bool is_single_matrix(const Tensor& self, const Tensor& other) {
+  return self.ndim() == 3 && other.ndim() == 3 && self.size(0) == 1 && other.size(0) != 1 &&
+         self.impl()->requires_grad();
+}
+
 Tensor folded_product(const Tensor& self, const Tensor& other) {
   const bool turned = other.ndim() > self.ndim();
   const Tensor t1 = turned ? ops::transpose(other, -2, -1) : self;
@@ -56,6 +63,8 @@ Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
     ops::squeeze_(row, Dims{0});
     return row;
   }
+  if (is_single_matrix(self, other)) return folded_product(ops::squeeze(self, Dims{0}), other);
+  if (is_single_matrix(other, self)) return folded_product(self, ops::squeeze(other, Dims{0}));
   if (folds(self, other)) return folded_product(self, other);
   const Tensor a = da == 1 ? ops::unsqueeze(self, 0) : self;
   const Tensor b = db == 1 ? ops::unsqueeze(other, -1) : other;
@@ -70,10 +79,11 @@ Tensor matmul_calls(KeySet, const Tensor& self, const Tensor& other) {
     return ops::reshape(ops::expand(t, full_sizes, false),
                         Dims{numel_of(batch), t.size(t.ndim() - 2), t.size(t.ndim() - 1)});
   };
-  const Tensor product = ops::bmm(batched(a), batched(b));
+  Tensor product = ops::bmm(batched(a), batched(b));
   Dims shape = batch;
   if (da > 1) shape.push_back(product.size(1));
   if (db > 1) shape.push_back(product.size(2));
+  if (db == 1) product = ops::squeeze(product, Dims{-1});
   return ops::_unsafe_view(product, shape);
 }
 
