@@ -16,9 +16,9 @@ from engine._native.errors import raise_last
 from engine._native.namespace import namespace
 from engine.arguments import type_word
 from engine.dtypes import CPU, as_device, as_dtype, device, dtype, strided
-from engine.marshal import ints, python_number
+from engine.marshal import c_function, python_number
 from engine.numpy_bridge import from_numpy, share
-from engine.tensor import Tensor, wrap
+from engine.tensor import Tensor
 from engine.tensor_new import from_array, from_bytes, from_nested, is_array
 
 __all__ = [
@@ -43,9 +43,8 @@ __all__ = [
     "zeros_like",
 ]
 
-_empty = lib.uh_empty
-_zeros = lib.uh_zeros
-_zeros_1d = lib.uh_zeros_1d
+_empty = c_function("empty")
+_zeros = c_function("zeros")
 Device: TypeAlias = device | str | None
 Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
 default_device: Callable[[], device] | None = (
@@ -305,12 +304,12 @@ def empty(*size: Any, **options: Any) -> Tensor:
     """
     if len(size) > 1 and not options and default_device is None:  # the usual call: see zeros
         try:
-            handle = _empty(*ints(size), -1, -1, -1)
-        except (TypeError, OverflowError):
+            result = _empty(size, None, None, None)
+        except (TypeError, OverflowError, AttributeError):
             return _empty_with_options(*size)
-        if not handle:
+        if result is None:
             raise_last()
-        return wrap(handle)
+        return result
     return _empty_with_options(*size, **options)
 
 
@@ -351,12 +350,13 @@ def zeros(*size: Any, **options: Any) -> Tensor:
     # every keyword-only parameter with a default costs this call a dictionary look-up.
     if size and not options and default_device is None:
         try:
-            handle = _zeros(*ints(size), -1, -1) if len(size) > 1 else _zeros_1d(*size)
-        except (TypeError, OverflowError):
+            sizes = size if len(size) != 1 or size[0].__class__ is int else size[0]
+            result = _zeros(sizes, None, None)
+        except (TypeError, OverflowError, AttributeError):
             return _zeros_with_options(*size)
-        if not handle:
+        if result is None:
             raise_last()
-        return wrap(handle)
+        return result
     return _zeros_with_options(*size, **options)
 
 

@@ -25,8 +25,10 @@ Advanced: TypeAlias = list[Tensor | None]
 Step: TypeAlias = tuple[int, int, int, int, int]
 # Integer dtypes whose range is checked here. (Wider ones are checked when the value is written.)
 _NARROW = (uint8, int8, int16)
-_select = lib.uh_select
-_basic = lib.uh_basic_index
+_functions: list[Any] = []
+if lib.uh_basic_index_function(id(_functions)):
+    raise MemoryError("no memory for basic_index")
+_basic = _functions[0]
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
@@ -43,17 +45,9 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     >>> x[x > 3]
     tensor([4, 5])
     """
-    if index.__class__ is int:  # x[1], the usual call
-        try:
-            handle = _select(self._h, 0, index)
-        except OverflowError:
-            return _resolve(self, index)[0]  # raises an error with the index and the size
-        if not handle:
-            raise_last()
-        return wrap(handle)
-    handle = _basic(self._h, id(index))
-    if handle:
-        return wrap(handle)
+    view = _basic(self, index)
+    if view is not None:
+        return view
     if index.__class__ is list and {int}.issuperset(map(type, index)) and index:
         index = from_nested(index, int64, "index")
     if isinstance(index, Tensor) and index.dtype is int64 and index.dim() and self.dim():
@@ -79,9 +73,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         _write(self[None], value)
         return
     recorded = self.requires_grad or (isinstance(value, Tensor) and value.requires_grad)
-    handle = None if recorded else _basic(self._h, id(index))
-    if handle:
-        view = wrap(handle)
+    view = None if recorded else _basic(self, index)
+    if view is not None:
         advanced: Advanced = []
     else:
         # index_put_ checks whether the tensor may be written, then the index tensors.
@@ -314,9 +307,7 @@ def _position(index: int, size: int, dim: int) -> int:
     if not -size <= index < size:
         if not -(1 << 63) <= index < 1 << 63:
             raise ValueError(f"index: Overflow when unpacking long long: {index}")
-        raise IndexError(
-            f"index: index {index} is out of bounds for dimension {dim} with size {size}"
-        )
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
     return index + size if index < 0 else index
 
 

@@ -1,4 +1,8 @@
-"""Marshalling: Python values to the C ABI's numbers and back, for the generated functions."""
+"""Marshalling: Python values to the C ABI's numbers and back.
+
+The functions of `_CONVERTERS` convert the arguments of operators that c_function.c does not convert itself: None and
+the values that most calls have never come here.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,12 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine._native.errors import raise_last
-from engine._native.library import ffi, lib
+from engine._native.library import lib
 from engine.dtypes import as_dtype
 from engine.dtypes import device as _device
-from engine.dtypes import dtype as _dtype
-from engine.tensor import Tensor, wrap
+from engine.tensor import Tensor
 
 _INT64 = 1 << 63
-_new, _unpack = ffi.new, ffi.unpack
-_HANDLES = ffi.typeof("uh_handle[]")  # a type in a string is looked up in each call
 _BITS, _DOUBLE = struct.Struct("<q"), struct.Struct("<d")
 
 
@@ -114,23 +114,8 @@ def packed(code: str, values: Sequence[Any]) -> bytes:
     return array(code, values).tobytes()
 
 
-def _natively(kind: int) -> Callable[[Any], Any]:
-    """Decorate a function of one argument: the values that most calls have are converted in C."""
-
-    def decorate(function: Any) -> Any:
-        functions: list[Any] = []
-        if lib.uh_conversion(kind, id(function), id(functions)):
-            raise MemoryError(f"no memory for {function.__name__}")
-        return functions[0]
-
-    return decorate
-
-
-@_natively(lib.kConvertInts)
-def ints(value: Any) -> tuple[Any, int]:
-    """Convert a list or tuple of ints to (array, length); None becomes (NULL, -1)."""
-    if value is None:
-        return ffi.NULL, -1
+def ints(value: Any) -> tuple[bytes, int]:
+    """Convert a list or tuple of ints to (array, length)."""
     if not isinstance(value, (tuple, list)):
         raise TypeError(f"expected a tuple of ints, got {type(value).__name__}")
     if value and isinstance(value[0], bool):  # as in PyTorch: True as the second item is 1
@@ -139,8 +124,7 @@ def ints(value: Any) -> tuple[Any, int]:
     return packed("q", values), len(values)
 
 
-@_natively(lib.kConvertIntsOrInt)
-def ints_or_int(value: Any) -> tuple[Any, int]:
+def ints_or_int(value: Any) -> tuple[bytes, int]:
     """Convert as `ints` does; a single int stands for one or for several, as `int[2]` in a schema says."""
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return packed("q", (int(value),)), 1
@@ -149,27 +133,19 @@ def ints_or_int(value: Any) -> tuple[Any, int]:
     return ints(value)
 
 
-def floats(value: Any) -> tuple[Any, int]:
-    """Convert a sequence of floats, or a single float, to (array, length); None becomes (NULL, -1)."""
-    if value is None:
-        return ffi.NULL, -1
+def floats(value: Any) -> tuple[bytes, int]:
+    """Convert a sequence of floats, or a single float, to (array, length)."""
     if isinstance(value, (numbers.Real, Tensor)):
         return packed("d", (float(python_number(value)),)), 1
     values = [float(python_number(v)) for v in value]
     return packed("d", values), len(values)
 
 
-def c_string(value: str | None) -> Any:
-    """Convert an optional string to a C string; None becomes NULL."""
-    return ffi.NULL if value is None else value.encode()
-
-
 def optional_number(value: Any) -> tuple[int, Any]:
-    """Convert an optional number to (is present, value)."""
-    return (0, 0) if value is None else (1, python_number(value))
+    """Convert a number that may be absent, and is not, to (is present, value)."""
+    return 1, python_number(value)
 
 
-@_natively(lib.kConvertHandles)
 def handles(tensors: Sequence[Tensor]) -> tuple[bytes, int]:
     """Convert a list or tuple of tensors to (handles, length).
 
@@ -189,52 +165,46 @@ def maybe_handles(tensors: Sequence[Tensor | None]) -> tuple[bytes, int]:
     return packed("Q", values), len(values)
 
 
-@_natively(lib.kConvertOptionalCode)
 def dtype_code(dtype: Any) -> int:
-    """Return the code of a dtype; None becomes -1."""
-    if isinstance(dtype, _dtype):
-        return dtype.code
+    """Return the code of a dtype."""
     return as_dtype(dtype, "dtype").code  # Python's float, int, bool and complex name dtypes too
 
 
-@_natively(lib.kConvertOptionalCode)
 def device_code(device: Any) -> int:
-    """Return the code of a device or of its name; None becomes -1."""
+    """Return the code of a device or of its name."""
     return (device if isinstance(device, _device) else _device(device)).code
 
 
-@_natively(lib.kConvertOptionalCode)
 def format_code(memory_format: Any) -> int:
-    """Return the operators' number of a memory format; None becomes -1."""
+    """Return the operators' number of a memory format."""
     return int(memory_format.__index__())
 
 
-def take_list(pointer: Any) -> tuple[Tensor, ...]:
-    """Wrap the tensors of a returned list and free the list."""
-    if pointer == ffi.NULL:
-        raise_last()
-    result = tuple(wrap(h) for h in ffi.unpack(pointer.items, pointer.n))
-    lib.uh_list_free(pointer)
-    return result
+_CONVERTERS = {
+    "o": operand,
+    "n": number,
+    "l": ints,
+    "k": ints_or_int,
+    "d": floats,
+    "m": handles,
+    "M": maybe_handles,
+    "f": python_number,
+    "I": optional_number,
+    "B": optional_number,
+    "F": optional_number,
+    "y": dtype_code,
+    "v": device_code,
+    "c": format_code,
+}
+lib.uh_set_converters(id(_CONVERTERS))
 
 
-def take_tuple(function: Callable[..., int], n: int, *args: Any) -> tuple[Tensor | None, ...]:
-    """Call a C function that writes `n` handles, and wrap them; a result that was not requested is None."""
-    out = _new(_HANDLES, n)
-    if function(*args, out):
-        raise_last()
-    if n == 2:  # the usual case, without a loop
-        first, second = _unpack(out, 2)
-        return wrap(first) if first else None, wrap(second) if second else None
-    return tuple([wrap(h) if h else None for h in _unpack(out, n)])
+def c_function(name: str, results: type = tuple, *, plain: bool = False) -> Callable[..., Any]:
+    """Return the C function of an operator: c_function.h says what it takes and returns.
 
-
-def read_scalar(value: Any) -> bool | int | float | complex:
-    """Convert a returned uh_scalar to a Python number."""
-    if value.kind == 2:
-        return value.d
-    if value.kind == 3:
-        return complex_value(value.d, value.i)
-    if value.kind < 0:
-        raise_last()
-    return bool(value.i) if value.kind == 0 else value.i
+    `results` is the class of several results. Raises: AttributeError if there is no such operator.
+    """
+    functions: list[Callable[..., Any]] = []
+    if lib.uh_c_function(name.encode(), plain, id(results), id(functions)):
+        raise AttributeError(f"there is no C function uh_{name}")
+    return functions[0]

@@ -114,28 +114,27 @@ def element_strides(array: np.ndarray[Any, Any], itemsize: int, function: str) -
     return strides
 
 
-_types: list[Any] = []
-if lib.uh_array_memory_type(id(_types)):
+_functions: list[Any] = []
+_typestrs = tuple(kind.typestr for kind in DTYPES)
+if lib.uh_array_functions(id(_typestrs), id(_functions)):
     raise MemoryError("no memory for the type _ArrayMemory")
-(_ArrayMemory,) = _types
-_TYPESTRS = tuple(kind.typestr for kind in DTYPES)
-_asarray: Any = (
-    None  # NumPy's, once it is imported: an import in each call would take a sixth of it
-)
+shared_array, _ArrayMemory = _functions
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
     """Return the array of `Tensor.numpy()`, over the tensor's memory."""
-    global _asarray
-    if _asarray is None:
-        from numpy import asarray as _asarray
+    array = shared_array(tensor)
+    if array is not None:
+        return array
     kind = tensor.dtype
     if not tensor.is_cpu or tensor.layout is not strided or not kind.typestr:
         raise TypeError(_why_not(tensor))
-    memory = _ArrayMemory(tensor, _TYPESTRS) or raise_last()
+    from numpy import asarray
+
+    memory = _ArrayMemory(tensor) or raise_last()
     if tensor.numel() == 0:  # no memory to share, but the Storage can no longer be resized
-        return _asarray([], kind.typestr).reshape(tuple(tensor.shape))
-    return _asarray(memory)
+        return asarray([], kind.typestr).reshape(tuple(tensor.shape))
+    return asarray(memory)
 
 
 def _why_not(tensor: Tensor) -> str:

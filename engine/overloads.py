@@ -19,15 +19,15 @@ from engine._native import lib
 from engine._native.errors import raise_last
 from engine.arguments import INTEGER, accepts
 from engine.dtypes import Size, as_dtype, dtype, int64
-from engine.marshal import ints
+from engine.marshal import c_function
 from engine.storage import UntypedStorage
-from engine.tensor import Tensor, wrap
+from engine.tensor import Tensor
 
 Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
 FUNCTIONS: dict[str, Any] = {}
 METHODS: dict[str, Any] = {}
 Function = TypeVar("Function", bound=Callable[..., Any])
-_view = lib.uh_view
+_view = c_function("view")
 
 
 def function(fn: Function) -> Function:
@@ -229,12 +229,12 @@ def view(
     """
     if shape and shape[0].__class__ is int and dtype is None:  # the usual call: see creation.zeros
         try:
-            handle = _view(input._h, *ints(shape))
+            result = _view(input, shape)
         except (TypeError, OverflowError, AttributeError):
             return ops.view(input, *shape)  # raises an error that names the argument
-        if not handle:
+        if result is None:
             raise_last()
-        return wrap(handle)
+        return result
     if size is not None and not shape and dtype is None:
         return ops.view(input, *size)
     if dtype is not None or (len(shape) == 1 and type(shape[0]) is dtypes.dtype):

@@ -6,13 +6,12 @@ class queries it. engine/__init__.py installs the operators (x.add, x.t, x + y, 
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from engine._generated import ops
-from engine._native import ffi, lib
+from engine._native import lib
 from engine._native.errors import raise_last
 from engine._native.tensor_base import _TensorBase
 from engine.dtypes import (
@@ -21,7 +20,6 @@ from engine.dtypes import (
     DTYPES,
     LAYOUTS,
     Size,
-    bool_,
     check_format,
     device,
     device_aliases,
@@ -31,7 +29,7 @@ from engine.dtypes import (
     preserve_format,
     strided,
 )
-from engine.numpy_bridge import to_numpy
+from engine.numpy_bridge import shared_array, to_numpy
 from engine.storage import UntypedStorage
 
 if TYPE_CHECKING:  # the operators' methods, which engine/__init__.py installs
@@ -419,32 +417,7 @@ class Tensor(_Base):
 
     def tolist(self) -> Any:
         """Return the elements as nested lists; a number for 0 dimensions."""
-        elements = NotImplemented
-        while elements is NotImplemented:  # another thread resized the tensor
-            kind = self.dtype
-            if kind.is_complex:
-                return self._complex_elements()
-            elements = self._nested(
-                "d" if kind.is_floating_point else "?" if kind is bool_ else "q"
-            )
-        if elements is None:
-            raise_last()
-        return elements
-
-    def _complex_elements(self) -> Any:
-        status = 1
-        while status == 1:  # another thread has resized the tensor since its sizes were read
-            shape = self.shape
-            count = 2 * math.prod(shape)
-            values = ffi.new("double[]", count or 1)
-            status = lib.uh_read_doubles(self._h, values, count)
-        if status != 0:
-            raise_last()
-        numbers = ffi.unpack(values, count) if count else []
-        flat = list(map(complex, numbers[::2], numbers[1::2]))
-        from engine.tensor_new import nest
-
-        return nest(flat, shape) if shape else flat[0]
+        return self._to_list()
 
     def __bool__(self) -> bool:
         count = lib.uh_numel(self._h)
@@ -480,9 +453,7 @@ class Tensor(_Base):
         return int(self.item())
 
     def __len__(self) -> int:
-        if lib.uh_ndim(self._h) == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return int(lib.uh_size(self._h, 0))
+        return self._length()
 
     def __iter__(self) -> Iterator[Tensor]:
         if lib.uh_ndim(self._h) == 0:
@@ -521,6 +492,10 @@ class Tensor(_Base):
         Memory: shared; the array keeps the Storage alive, even without the tensor.
         Raises: TypeError for meta tensors and bfloat16.
         """
+        if not force:
+            array = shared_array(self)
+            if array is not None:  # the usual call
+                return array
         if not self.requires_grad:
             return to_numpy(self.cpu() if force else self)
         if not force:

@@ -119,6 +119,7 @@ int uh_dtype(uh_handle self) { return static_cast<int>(in_use(self)->dtype()); }
 int uh_device(uh_handle self) { return static_cast<int>(in_use(self)->device().code()); }
 int64_t uh_ndim(uh_handle self) { return in_use(self)->ndim(); }
 int64_t uh_numel(uh_handle self) { return in_use(self)->numel(); }
+int64_t uh_element_size(uh_handle self) { return itemsize(in_use(self)->dtype()); }
 int64_t uh_offset(uh_handle self) { return in_use(self)->offset(); }
 namespace {
 // Copies at most n sizes and pads with zeros.
@@ -224,11 +225,6 @@ uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64
     return give(from == to ? std::move(t)
                            : ops::_to_copy(t, to, Device::kUndefined, MemoryFormat::kUndefined));
   });
-}
-
-uh_handle uh_zeros_1d(int64_t n) {
-  return guard(uh_handle{0},
-               [&] { return give(ops::zeros(Dims{n}, DType::kUndefined, Device::kUndefined)); });
 }
 
 uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, const int64_t* strides,

@@ -78,6 +78,7 @@ int uh_dtype(uh_handle self);
 int uh_device(uh_handle self);
 int64_t uh_ndim(uh_handle self);
 int64_t uh_numel(uh_handle self);
+int64_t uh_element_size(uh_handle self); /* bytes */
 int64_t uh_offset(uh_handle self); /* elements */
 /* Writes n values; zeros at the end if another thread has reduced the number of dimensions. */
 void uh_sizes(uh_handle self, int64_t* ret_sizes, int64_t n);
@@ -121,8 +122,6 @@ uh_handle uh_next_returned(void);
 /* ---- making tensors from data */
 /* Copies n elements of dtype `source` from `data` into a new contiguous tensor of dtype `dtype`. */
 uh_handle uh_from_data(const void* data, int source, const int64_t* sizes, int64_t ndim, int dtype);
-/* zeros(n) of the default dtype: a fast path without an array of sizes. */
-uh_handle uh_zeros_1d(int64_t n);
 /* Wraps foreign memory; `release(context)` runs exactly once, when the Storage dies. */
 uh_handle uh_from_foreign(void* data, int64_t nbytes, const int64_t* sizes, const int64_t* strides,
                           int64_t ndim, int dtype, void (*release)(void*), void* context);

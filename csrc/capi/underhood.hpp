@@ -341,10 +341,7 @@ class Tensor : public detail::Handle<Tensor> {
   }
   bool is_complex() const { return dtype() >= kComplexFloat; }
   int64_t ndimension() const { return dim(); }
-  int64_t element_size() const {
-    constexpr int64_t sizes[] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
-    return sizes[static_cast<size_t>(dtype())];
-  }
+  int64_t element_size() const { return uh_element_size(self()); }
   int64_t storage_offset() const { return uh_offset(self()); }
   Tensor cpu() const { return *this; }
   bool is_contiguous() const { return uh_is_contiguous(self()) != 0; }

@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import autograd
+import c_functions
 import capi
 import cpp_header
 import cpp_ops
@@ -67,6 +68,7 @@ def generate(args: argparse.Namespace) -> None:
         out / "register.cpp": cpp_ops.register_all_cpp(list(families)),
         out / "autograd" / "register.cpp": autograd.register_cpp(list(families)),
         out / "underhood_ops.h": capi.ops_h(ops),
+        out / "c_functions.c": c_functions.table_c(ops),
         out / "underhood_ops.inc": cpp_header.ops_hpp(ops),
         out / "underhood_methods.inc": cpp_header.methods_inc(ops),
         out / "helpers.h": expression_cpp.helpers_h(pointwise.all_helpers()),
@@ -111,11 +113,10 @@ def generate(args: argparse.Namespace) -> None:
         *sorted(args.native.glob("*.h")),
     ]
     blocks = [capi.cdef_block(h.read_text()) for h in headers]
-    blocks.append(capi.declarations(ops, for_cffi=True))
     blocks += [h.read_text() for h in sorted(args.native.glob("*.cdef"))]  # only cffi reads these
     write(args.out / "ffi.cdef.h", "\n".join(blocks))
     native = [h.name for h in args.native.glob("*.h") if "cdef begin" in h.read_text()]
-    includes = ["generated/underhood_ops.h", *(f"capi/{h.name}" for h in parts), *sorted(native)]
+    includes = [*(f"capi/{h.name}" for h in parts), *sorted(native)]
     write(args.out / "ffi.csrc.c", "".join(f'#include "{name}"\n' for name in includes))
     write(
         args.out / "python" / "__init__.py",

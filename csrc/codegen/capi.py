@@ -8,17 +8,9 @@ EXPORT = 'extern "C" '
 HEAD = "/* Generated from csrc/ops yaml by csrc/codegen/capi.py. Do not edit. */\n"
 
 
-def c_parameters(a: Argument, for_cffi: bool = False) -> list[str]:
-    """Return the C parameters that carry one argument.
-
-    For cffi an array has items of no type: it passes a bytes object's memory as `const void*`, and would convert
-    a list item by item.
-    """
+def c_parameters(a: Argument) -> list[str]:
+    """Return the C parameters that carry one argument."""
     n = a.name
-
-    def array(items: str) -> list[str]:
-        return [f"const {'void' if for_cffi else items}* {n}", f"int64_t {n}_n"]
-
     match a.type:
         case "Tensor" | "Tensor?":
             return [f"uh_handle {n}"]
@@ -27,11 +19,11 @@ def c_parameters(a: Argument, for_cffi: bool = False) -> list[str]:
         case "Scalar" | "Scalar?":
             return [f"int {n}_kind", f"int64_t {n}_i", f"double {n}_d"]
         case "int[]" | "int[]?":
-            return array("int64_t")
+            return [f"const int64_t* {n}", f"int64_t {n}_n"]
         case "float[]" | "float[]?":
-            return array("double")
+            return [f"const double* {n}", f"int64_t {n}_n"]
         case "Tensor[]" | "Tensor?[]":
-            return array("uh_handle")
+            return [f"const uh_handle* {n}", f"int64_t {n}_n"]
         case "int?" | "bool?":
             return [f"int {n}_given", f"int64_t {n}"]
         case "float?":
@@ -118,51 +110,11 @@ WRAP = {
 }
 
 
-def prototype(op: Operator, for_cffi: bool = False) -> str:
-    parameters = [p for a in op.arguments for p in c_parameters(a, for_cffi)]
+def prototype(op: Operator) -> str:
+    parameters = [p for a in op.arguments for p in c_parameters(a)]
     ctype, extra, _ = RESULTS[result_kind(op)]
     parameters += [extra] if extra else []
     return f"{ctype} uh_{op.cpp_name}({', '.join(parameters) or 'void'})"
-
-
-def has_fast_form(op: Operator) -> bool:
-    """Return True for binary pointwise operators: two tensors and defaults, the most frequent call, get a second
-    function."""
-    types = [a.type for a in op.arguments[:2]]
-    return (
-        bool(op.pointwise)
-        and op.form == "functional"
-        and types in (["Operand", "Operand"], ["Tensor", "Operand"])
-        and all(a.default is not None for a in op.arguments[2:])
-    )
-
-
-def fast_prototype(op: Operator) -> str:
-    return f"uh_handle uh_{op.cpp_name}_tt(uh_handle a, uh_handle b)"
-
-
-def number_prototypes(op: Operator) -> list[tuple[str, str]]:
-    """Return the fast functions with a float or an int as second operand: (prototype, C++ expression of the number)."""
-    return [
-        (f"uh_handle uh_{op.cpp_name}_td(uh_handle a, double b)", "Scalar(b)"),
-        (f"uh_handle uh_{op.cpp_name}_ti(uh_handle a, int64_t b)", "Scalar(b)"),
-    ]
-
-
-def _default(a: Argument) -> str:
-    return (
-        f"Scalar(int64_t{{{a.default}}})" if a.default and a.default.isdigit() else "std::nullopt"
-    )
-
-
-def declarations(ops: list[Operator], for_cffi: bool = False) -> str:
-    lines = []
-    for op in ops:
-        lines.append(prototype(op, for_cffi) + ";")
-        if has_fast_form(op):
-            lines.append(fast_prototype(op) + ";")
-            lines += [f"{prototype};" for prototype, _ in number_prototypes(op)]
-    return "\n".join(lines)
 
 
 def ops_h(ops: list[Operator]) -> str:
@@ -172,27 +124,18 @@ def ops_h(ops: list[Operator]) -> str:
         '#include "capi/underhood.h"\n',
     ]
     lines.append('#ifdef __cplusplus\nextern "C" {\n#endif')
-    lines.append(declarations(ops))
+    lines += [f"{prototype(op)};" for op in ops]
     lines.append("#ifdef __cplusplus\n}\n#endif\n#endif\n")
     return "\n".join(lines)
 
 
 def definition(op: Operator) -> str:
-    """Return the C function (or functions) of one operator."""
+    """Return the C function of one operator."""
     _, _, failure = RESULTS[result_kind(op)]
     call = f"ops::{op.cpp_name}({', '.join(cpp_argument(a) for a in op.arguments)})"
     name = f'"{op.name}"'
     body = WRAP[result_kind(op)].format(call=call)
-    lines = [
-        f"{EXPORT}{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }}, {name});\n}}"
-    ]
-    if has_fast_form(op):
-        defaults = [_default(a) for a in op.arguments[2:]]
-        for head, second in [(fast_prototype(op), "take(b)"), *number_prototypes(op)]:
-            call = f"ops::{op.cpp_name}({', '.join(['take(a)', second, *defaults])})"
-            body = f"return guard(uh_handle{{0}}, [&] {{ return give({call}); }}, {name});"
-            lines.append(f"{EXPORT}{head} {{\n  {body}\n}}")
-    return "\n".join(lines)
+    return f"{EXPORT}{prototype(op)} {{\n  return guard({failure}, [&] {{ {body} }}, {name});\n}}"
 
 
 def ops_cpp(ops: list[Operator], family: str) -> str:

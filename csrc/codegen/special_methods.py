@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from capi import has_fast_form
 from model import Operator
 
 # Operator methods: method name -> (operator, True if the operands are swapped)
@@ -108,27 +107,32 @@ def _converted(name: str) -> list[str]:
     ]
 
 
+def has_plain_form(op: Operator) -> bool:
+    """Return True for binary pointwise operators: most calls have two tensors, or a tensor and a number."""
+    return (
+        bool(op.pointwise)
+        and op.form == "functional"
+        and [a.type for a in op.arguments[:2]] in (["Operand", "Operand"], ["Tensor", "Operand"])
+        and all(a.default is not None for a in op.arguments[2:])
+    )
+
+
 def _binary_method(name: str, op: Operator, swapped: bool) -> str:
     left, right = ("other", "self") if swapped else ("self", "other")
     # An `alpha` multiplies what is added: `__radd__` adds `other`, too.
     lines = _head(name, "div_Tensor_mode" if op.name == "div" else op.cpp_name)
-    if not swapped and has_fast_form(op):
+    if not swapped and has_plain_form(op):
         if name == "__rsub__":  # not a slot of a class in C: it can be called on anything
             lines.append("    if not isinstance(self, Tensor): return NotImplemented")
+        defaults = "".join(f", {a.default_value!r}" for a in op.arguments[2:])
         lines += [
-            "    kind = other.__class__",
-            "    try:",  # which costs nothing, where a check of self would cost a tenth of the call
-            f"        if kind is Tensor: r = _uh_{op.cpp_name}_tt(self._h, other._h)",
-            f"        elif kind is float: r = _uh_{op.cpp_name}_td(self._h, other)",
-            f"        elif kind is int and -_SMALL < other < _SMALL: r = _uh_{op.cpp_name}_ti(self._h, other)",
-            "        else:",
-            *(f"        {line}" for line in _converted(name)),
-            f"            return {op.cpp_name}(self, other)",
-            "    except AttributeError:",
-            "        if isinstance(self, Tensor): raise",
-            f"        raise TypeError({NO_TENSOR.format(name)}) from None",
-            "    if not r: raise_last()",
-            "    return wrap(r)\n\n",
+            f"    r = _plain_{op.cpp_name}(self, other{defaults})",
+            "    if r is NotImplemented:",  # other values than a Tensor and Python's numbers
+            f"        if not isinstance(self, Tensor): raise TypeError({NO_TENSOR.format(name)})",
+            *(f"    {line}" for line in _converted(name)),
+            f"        return {op.cpp_name}(self, other)",
+            "    if r is None: raise_last()",
+            "    return r\n\n",
         ]
         return "\n".join(lines)
     if (
@@ -164,6 +168,10 @@ def write(
     for name, (target, swapped) in OPERATORS.items():
         if target in by_name:
             op = by_name[target]
+            if has_plain_form(op) and f"_plain_{op.cpp_name} =" not in "".join(lines[op.family]):
+                lines[op.family].append(
+                    f"_plain_{op.cpp_name} = c_function({op.cpp_name!r}, plain=True)"
+                )
             add(name, _binary_method(name, op, swapped), op.family)
     for name, target in UNARY_OPERATORS.items():
         if target in by_name:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "capi/underhood.h"
+#include "capi/underhood_autograd.h"
 #include "tensor_base.h"
 
 enum Holder {
@@ -27,6 +28,11 @@ typedef struct {
   PyObject* descr;
 } ArrayInterface;
 
+enum {
+#define UH_DEVICE(enumerator, name) enumerator,
+#include "base/devices.inc"
+};
+
 enum { kNotSwapped = 0x200, kAligned = 0x100, kWriteable = 0x400 };
 
 typedef struct {
@@ -36,9 +42,13 @@ typedef struct {
   Py_intptr_t dims[2 * UH_MAX_DIMS];  // sizes, then strides
 } ArrayMemory;
 
+static PyTypeObject* g_type;
+static PyObject* g_typestrs;  // by dtype
+static PyObject* g_asarray;   // NumPy's, once it is needed
+
 // NumPy's kind and size of an element, from the typestr of a dtype: "<f4".
-static int read_typestr(PyObject* typestrs, int dtype, ArrayInterface* ret) {
-  PyObject* item = PyTuple_GetItem(typestrs, dtype);
+static int read_typestr(int dtype, ArrayInterface* ret) {
+  PyObject* item = PyTuple_GetItem(g_typestrs, dtype);
   const char* text = item ? PyUnicode_AsUTF8(item) : NULL;
   if (!text) return 0;
   if (strlen(text) < 3) {
@@ -50,15 +60,10 @@ static int read_typestr(PyObject* typestrs, int dtype, ArrayInterface* ret) {
   return 1;
 }
 
-// _ArrayMemory(tensor, typestrs): None instead of an object for an error of the core.
-static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* options) {
+// None instead of an object for an error of the core.
+static PyObject* memory_of(uh_handle handle) {
   static int64_t g_holders;  // read and written with the GIL
-  PyObject *tensor, *typestrs;
-  uh_handle handle;
-  if (!PyArg_ParseTuple(args, "OO!", &tensor, &PyTuple_Type, &typestrs)) return NULL;
-  if (!uh_tensor_handle(tensor, &handle))
-    return PyErr_Format(PyExc_TypeError, "expected a tensor, got %s", Py_TYPE(tensor)->tp_name);
-  ArrayMemory* self = (ArrayMemory*)type->tp_alloc(type, 0);
+  ArrayMemory* self = (ArrayMemory*)g_type->tp_alloc(g_type, 0);
   if (!self) return NULL;
   uh_layout layout;
   self->holder = ++g_holders;
@@ -68,7 +73,7 @@ static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* options) {
     Py_RETURN_NONE;
   }
   ArrayInterface* interface = &self->interface;
-  if (!read_typestr(typestrs, layout.dtype, interface)) {
+  if (!read_typestr(layout.dtype, interface)) {
     Py_DECREF(self);
     return NULL;
   }
@@ -83,6 +88,35 @@ static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* options) {
     interface->strides[dim] = (Py_intptr_t)layout.strides[dim] * interface->itemsize;
   }
   return (PyObject*)self;
+}
+
+// _ArrayMemory(tensor)
+static PyObject* create(PyTypeObject* type, PyObject* args, PyObject* options) {
+  PyObject* tensor;
+  uh_handle handle;
+  if (!PyArg_ParseTuple(args, "O", &tensor)) return NULL;
+  if (uh_tensor_handle(tensor, &handle)) return memory_of(handle);
+  return PyErr_Format(PyExc_TypeError, "expected a tensor, got %s", Py_TYPE(tensor)->tp_name);
+}
+
+static PyObject* shared_array(PyObject* unused, PyObject* tensor) {
+  uh_handle handle;
+  if (!uh_tensor_handle(tensor, &handle) || uh_device(handle) != kCPU ||
+      uh_layout_kind(handle) != UH_STRIDED || uh_requires_grad(handle) || !uh_numel(handle))
+    Py_RETURN_NONE;
+  PyObject* typestr = PyTuple_GetItem(g_typestrs, uh_dtype(handle));
+  if (!typestr || !PyUnicode_GET_LENGTH(typestr)) return typestr ? Py_NewRef(Py_None) : NULL;
+  if (!g_asarray) {  // in each call the import would take a sixth of it
+    PyObject* numpy = PyImport_ImportModule("numpy");
+    g_asarray = numpy ? PyObject_GetAttrString(numpy, "asarray") : NULL;
+    Py_XDECREF(numpy);
+    if (!g_asarray) return NULL;
+  }
+  PyObject* memory = memory_of(handle);
+  if (!memory || memory == Py_None) return memory;
+  PyObject* array = PyObject_CallOneArg(g_asarray, memory);
+  Py_DECREF(memory);
+  return array;
 }
 
 static void deallocate(PyObject* object) {
@@ -123,11 +157,21 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-int uh_array_memory_type(uintptr_t list) {
+int uh_array_functions(uintptr_t typestrs, uintptr_t list) {
+  static PyMethodDef method = {"shared_array", shared_array, METH_O,
+                               "NumPy's array over a tensor's memory, or None."};
   const PyGILState_STATE gil = PyGILState_Ensure();
   PyObject* type = PyType_FromSpec(&spec);
-  const int status = type ? PyList_Append((PyObject*)list, type) : -1;
+  PyObject* function = PyCFunction_New(&method, NULL);
+  int status = -1;
+  if (type && function && !PyList_Append((PyObject*)list, function) &&
+      !PyList_Append((PyObject*)list, type)) {
+    Py_XSETREF(g_type, (PyTypeObject*)Py_NewRef(type));
+    Py_XSETREF(g_typestrs, Py_NewRef((PyObject*)typestrs));
+    status = 0;
+  }
   Py_XDECREF(type);
+  Py_XDECREF(function);
   if (status) PyErr_Clear();
   PyGILState_Release(gil);
   return status;

@@ -10,7 +10,9 @@
 
 // PyObject* arguments are passed as id(object).
 /* cdef begin */
-int uh_array_memory_type(uintptr_t list);
+int uh_array_functions(uintptr_t typestrs, uintptr_t list);
 /* cdef end */
 
-// uh_array_memory_type   makes the type and appends it to `list`; -1 when memory is out
+// uh_array_functions   appends to `list` a function of a tensor that returns NumPy's array over its memory, or None:
+//                      then numpy_bridge.py decides what it returns or what is wrong; and the type. -1 when memory is
+//                      out. `typestrs`: NumPy's typestr of each dtype, a tuple

@@ -3,7 +3,8 @@
 #include <Python.h>
 
 #include "basic_index.h"
-#include "generated/underhood_ops.h"
+#include "capi/underhood.h"
+#include "tensor_base.h"
 
 enum { kMaxSteps = 64 };
 
@@ -85,10 +86,25 @@ static int plan_index(PyObject* index, uh_handle self, Plan* plan) {
   return 1;
 }
 
-uh_handle uh_basic_index(uh_handle self, uintptr_t index) {
+static PyObject* basic_index(PyObject* unused, PyObject* const* args, Py_ssize_t count) {
+  uh_handle self, view = 0;
+  if (count != 2 || !uh_tensor_handle(args[0], &self)) Py_RETURN_NONE;
   Plan plan = {.n = 0};
+  if (!plan_index(args[1], self, &plan)) Py_RETURN_NONE;
+  Py_BEGIN_ALLOW_THREADS;
+  view = uh_index_basic(self, plan.steps, plan.n);
+  Py_END_ALLOW_THREADS;
+  return view ? uh_wrap(view) : Py_NewRef(Py_None);
+}
+
+int uh_basic_index_function(uintptr_t list) {
+  static PyMethodDef method = {"uh_basic_index", (PyCFunction)(void (*)(void))basic_index, METH_FASTCALL,
+                               "The view of a tensor at an index, or None."};
   const PyGILState_STATE gil = PyGILState_Ensure();
-  const int basic = plan_index((PyObject*)index, self, &plan);
+  PyObject* function = PyCFunction_New(&method, NULL);
+  const int status = function ? PyList_Append((PyObject*)list, function) : -1;
+  Py_XDECREF(function);
+  if (status) PyErr_Clear();
   PyGILState_Release(gil);
-  return basic ? uh_index_basic(self, plan.steps, plan.n) : 0;
+  return status;
 }

@@ -344,16 +344,9 @@ static int trace(PyObject* self, PyFrameObject* frame, int event, PyObject* arg)
 int uh_trace_begin(uintptr_t tensor_type, uintptr_t file_of) {
   PyGILState_STATE gil = PyGILState_Ensure();
   int failed = -1;
-  PyTypeObject* type = (PyTypeObject*)tensor_type;
-  PyObject* slot = PyObject_GetAttrString((PyObject*)type, "_h");
-  if (!slot || Py_TYPE(slot) != &PyMemberDescr_Type) {
-    PyErr_Clear();
-    goto done;
-  }
   if (g_extra < 0) g_extra = request_extra(free);
   if (g_extra < 0) goto done;
-  g_handle_offset = ((PyMemberDescrObject*)slot)->d_member->offset;
-  g_tensor_type = type;
+  g_tensor_type = (PyTypeObject*)tensor_type;
   if (!g_deque_type) {
     PyObject* module = PyImport_ImportModule("_collections");
     g_deque_type = module ? (PyTypeObject*)PyObject_GetAttrString(module, "deque") : NULL;
@@ -376,7 +369,6 @@ int uh_trace_begin(uintptr_t tensor_type, uintptr_t file_of) {
   }
   failed = 0;
 done:
-  Py_XDECREF(slot);
   PyGILState_Release(gil);
   return failed;
 }

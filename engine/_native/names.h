@@ -7,6 +7,7 @@
 
 #include "cpython_inside.h"
 #include "capi/underhood.h"
+#include "tensor_base.h"
 
 enum EventKind {
 #define UH_EVENT(NAME, number, ...) UH_##NAME = number,
@@ -56,14 +57,11 @@ typedef struct {
 } Scope;
 
 static PyTypeObject *g_tensor_type, *g_deque_type;
-static Py_ssize_t g_handle_offset;
 
 // The id of a Tensor object's TensorImpl, or 0 if it has none yet.
 static inline int64_t tensor_id_of(PyObject *object) {
-  PyObject *handle = *(PyObject **)((char *)object + g_handle_offset);
-  if (!handle || !PyLong_CheckExact(handle)) return 0;
-  const uint64_t address = PyLong_AsUnsignedLongLongMask(handle);
-  return address ? uh_tensor_id(address) : 0;
+  uint64_t address;
+  return uh_tensor_handle(object, &address) ? uh_tensor_id(address) : 0;
 }
 
 static Class class_of(PyObject *object) {

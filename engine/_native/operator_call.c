@@ -129,11 +129,7 @@ static int bind(const Operator* self, PyObject* args, PyObject* options, Argumen
 }
 
 static PyObject* take_tensor(uint64_t handle) {
-  if (!handle) Py_RETURN_NONE;
-  PyObject* number = PyLong_FromUnsignedLongLong(handle);
-  PyObject* tensor = number ? uh_wrap_number(number) : NULL;
-  Py_XDECREF(number);
-  return tensor;
+  return handle ? uh_wrap(handle) : Py_NewRef(Py_None);
 }
 
 static PyObject* take_tensors(uh_list* list) {

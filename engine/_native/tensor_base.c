@@ -12,7 +12,7 @@
 
 // An object that owns one reference on something of the core: a TensorImpl or a Node.
 typedef struct {
-  PyObject_HEAD PyObject* handle;
+  PyObject_HEAD uint64_t handle;  // 0: none yet, or none any more
   PyObject* weak_references;
 } Wrapper;
 
@@ -201,7 +201,7 @@ static PyTypeObject* tensor_class;  // engine.Tensor
 // The attributes belong to the object alone only if the core does not keep it for later.
 static void visit_tensor(Wrapper* self, uh_visit_fn visit, void* argument) {
   PyObject* attributes = ((TensorWrapper*)self)->attributes;
-  const uh_handle handle = self->handle ? PyLong_AsUnsignedLongLong(self->handle) : 0;
+  const uh_handle handle = self->handle;
   if (attributes && (!handle || uh_use_count(handle) == 1)) visit(attributes, argument);
   if (handle) uh_visit_owned(handle, visit, argument);
 }
@@ -234,22 +234,19 @@ static void notify_returned(void) {
 
 static int is_kept(PyObject* self) {
   TensorWrapper* tensor = (TensorWrapper*)self;
-  PyObject* number = tensor->base.handle;
+  const uh_handle handle = tensor->base.handle;
   const int has_attributes = tensor->attributes && PyDict_GET_SIZE(tensor->attributes);
-  if (!number || (!has_attributes && !tensor->base.weak_references && Py_TYPE(self) == tensor_class))
+  if (!handle || (!has_attributes && !tensor->base.weak_references && Py_TYPE(self) == tensor_class))
     return 0;
-  const uh_handle handle = PyLong_AsUnsignedLongLong(number);
   return uh_object(handle) == self && uh_keep_object(handle);
 }
 
 static void release_tensor(Wrapper* tensor) {
-  PyObject* number = tensor->handle;
-  if (!number) return;
-  const uh_handle handle = PyLong_AsUnsignedLongLong(number);
-  tensor->handle = NULL;
+  const uh_handle handle = tensor->handle;
+  if (!handle) return;
+  tensor->handle = 0;
   if (uh_object(handle) == tensor) uh_set_object(handle, NULL);
   uh_release(handle);
-  Py_DECREF(number);
 }
 
 static int clear_tensor(PyObject* self) {
@@ -285,9 +282,7 @@ static PyObject* set_class(PyObject* unused, PyObject* tensor) {
 }
 
 // Returns the object of a handle, a new one if there is none; the handle's reference moves into it.
-static PyObject* wrap(PyObject* unused, PyObject* number) {
-  const uh_handle handle = PyLong_AsUnsignedLongLong(number);
-  if (handle == (uh_handle)-1 && PyErr_Occurred()) return NULL;
+PyObject* uh_wrap(uint64_t handle) {
   PyObject* existing = uh_object(handle);
   if (existing && Py_REFCNT(existing) > 0) {  // 0: it is being deallocated right now
     if (uh_take_object(handle)) return existing;
@@ -297,28 +292,51 @@ static PyObject* wrap(PyObject* unused, PyObject* number) {
   }
   Wrapper* tensor = (Wrapper*)tensor_class->tp_alloc(tensor_class, 0);
   if (!tensor) return NULL;
-  tensor->handle = Py_NewRef(number);
+  tensor->handle = handle;
   uh_set_object(handle, tensor);
   return (PyObject*)tensor;
 }
 
-PyObject* uh_wrap_number(PyObject* handle) { return wrap(NULL, handle); }
+static PyObject* wrap(PyObject* unused, PyObject* number) {
+  const uh_handle handle = PyLong_AsUnsignedLongLong(number);
+  return handle == (uh_handle)-1 && PyErr_Occurred() ? NULL : uh_wrap(handle);
+}
 
 int uh_tensor_handle(PyObject* object, uint64_t* ret_handle) {
-  PyObject* number = PyObject_TypeCheck(object, tensor_class) ? ((Wrapper*)object)->handle : NULL;
-  if (number) *ret_handle = PyLong_AsUnsignedLongLong(number);
-  return number != NULL;
+  if (!PyObject_TypeCheck(object, tensor_class) || !((Wrapper*)object)->handle) return 0;
+  *ret_handle = ((Wrapper*)object)->handle;
+  return 1;
+}
+
+int uh_is_tensor(PyObject* object) { return PyObject_TypeCheck(object, tensor_class); }
+
+// The address of a tensor's TensorImpl or of a Node, as an attribute.
+static PyObject* address(PyObject* self, void* unused) {
+  const uint64_t handle = ((Wrapper*)self)->handle;
+  if (handle) return PyLong_FromUnsignedLongLong(handle);
+  return PyErr_Format(PyExc_AttributeError, "this %s has not been initialised", Py_TYPE(self)->tp_name);
+}
+static int set_address(PyObject* self, PyObject* number, void* unused) {
+  const uint64_t handle = number ? PyLong_AsUnsignedLongLong(number) : 0;
+  if (!handle || ((Wrapper*)self)->handle) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_AttributeError, "an address is set once");
+    return -1;
+  }
+  if (handle == (uint64_t)-1 && PyErr_Occurred()) return -1;
+  ((Wrapper*)self)->handle = handle;
+  return 0;
 }
 
 // For objects that `wrap` did not make: those of subclasses.
 static PyObject* remember(PyObject* self, PyObject* unused) {
   Wrapper* tensor = (Wrapper*)self;
-  if (tensor->handle) uh_set_object(PyLong_AsUnsignedLongLong(tensor->handle), self);
+  if (tensor->handle) uh_set_object(tensor->handle, self);
   return Py_NewRef(self);
 }
 
 static PyGetSetDef tensor_properties[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "The attributes.", NULL},
+    {"_h", address, set_address, "address of the TensorImpl, whose reference this object owns", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -331,8 +349,6 @@ static PyMethodDef tensor_methods[] = {
 };
 
 static PyMemberDef tensor_members[] = {
-    {"_h", T_OBJECT_EX, offsetof(Wrapper, handle), 0,
-     "address of the TensorImpl, whose reference this object owns"},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Wrapper, weak_references), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(TensorWrapper, attributes), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -359,7 +375,7 @@ static PyType_Spec tensor_spec = {
 // ---- Nodes
 
 static void visit_node(Wrapper* self, uh_visit_fn visit, void* argument) {
-  if (self->handle) uh_node_visit_owned(PyLong_AsUnsignedLongLong(self->handle), visit, argument);
+  if (self->handle) uh_node_visit_owned(self->handle, visit, argument);
 }
 
 static int traverse_node(PyObject* self, visitproc visit, void* arg) {
@@ -369,11 +385,9 @@ static int traverse_node(PyObject* self, visitproc visit, void* arg) {
 
 static int release_node(PyObject* self) {
   Wrapper* node = (Wrapper*)self;
-  PyObject* number = node->handle;
-  if (!number) return 0;
-  node->handle = NULL;
-  uh_node_release(PyLong_AsUnsignedLongLong(number));
-  Py_DECREF(number);
+  const uint64_t handle = node->handle;
+  node->handle = 0;
+  if (handle) uh_node_release(handle);
   return 0;
 }
 
@@ -386,9 +400,12 @@ static void deallocate_node(PyObject* self) {
   Py_DECREF(type);
 }
 
+static PyGetSetDef node_properties[] = {
+    {"_node", address, set_address, "address of the Node, whose reference this object owns", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMemberDef node_members[] = {
-    {"_node", T_OBJECT_EX, offsetof(Wrapper, handle), 0,
-     "address of the Node, whose reference this object owns"},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Wrapper, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
@@ -398,6 +415,7 @@ static PyType_Slot node_slots[] = {
     {Py_tp_traverse, traverse_node},
     {Py_tp_clear, release_node},
     {Py_tp_members, node_members},
+    {Py_tp_getset, node_properties},
     {Py_tp_doc, "The native part of a Node: its address."},
     {0, NULL},
 };

@@ -156,6 +156,13 @@ static PyObject* dtype_of(uh_handle handle) {
   return PyTuple_GetItem(dtypes, uh_dtype(handle));  // borrowed
 }
 
+int uh_dtype_code(PyObject* dtype) {
+  const Py_ssize_t n = dtypes ? PyTuple_GET_SIZE(dtypes) : 0;
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (PyTuple_GET_ITEM(dtypes, i) == dtype) return (int)i;
+  return -1;
+}
+
 // An attribute of the tensor's dtype. `name` is made once: making it costs as much as the rest.
 static PyObject* of_dtype(uh_handle handle, PyObject** name, const char* text) {
   if (!*name) *name = PyUnicode_InternFromString(text);
@@ -167,7 +174,6 @@ static PyObject* of_dtype(uh_handle handle, PyObject** name, const char* text) {
     static PyObject* name; /* read and written with the GIL */       \
     return of_dtype(handle, &name, #attribute);                      \
   }
-UH_OF_DTYPE(itemsize)
 UH_OF_DTYPE(is_floating_point)
 UH_OF_DTYPE(is_complex)
 UH_OF_DTYPE(is_signed)
@@ -190,7 +196,7 @@ UH_CALL(storage_offset)
 UH_QUERY(dtype, Py_XNewRef(dtype_of(handle)))
 UH_QUERY(device, entry(self, devices, uh_device(handle), "_other_device"))
 UH_QUERY(layout, Py_XNewRef(PyTuple_GetItem(layouts, uh_layout_kind(handle))))
-UH_QUERY(itemsize, dtype_itemsize(handle))
+UH_QUERY(itemsize, PyLong_FromLongLong(uh_element_size(handle)))
 UH_CALL(itemsize)
 UH_QUERY(is_floating_point, dtype_is_floating_point(handle))
 UH_CALL(is_floating_point)
@@ -220,10 +226,7 @@ static PyObject* nbytes(PyObject* self, void* unused) {
   uh_handle handle;
   if (!handle_of(self, &handle)) return NULL;
   if (uh_layout_kind(handle) == UH_SPARSE_COO) return ask(self, "_no_bytes", NULL);
-  PyObject* size_of_one = dtype_itemsize(handle);
-  const long bytes = size_of_one ? PyLong_AsLong(size_of_one) : -1;
-  Py_XDECREF(size_of_one);
-  return bytes < 0 ? NULL : PyLong_FromLongLong(uh_numel(handle) * bytes);
+  return PyLong_FromLongLong(uh_numel(handle) * uh_element_size(handle));
 }
 
 // ---- autograd: these wait for locks of the core, so without the GIL
@@ -266,10 +269,7 @@ static PyObject* grad(PyObject* self, void* unused) {
     if (!uh_requires_grad(handle)) Py_RETURN_NONE;
     return ask(self, "_absent_grad", NULL);  // a leaf has none yet; elsewhere it may be a mistake
   }
-  PyObject* number = PyLong_FromUnsignedLongLong(gradient);
-  PyObject* tensor = number ? uh_wrap_number(number) : NULL;
-  Py_XDECREF(number);
-  return tensor;
+  return uh_wrap(gradient);
 }
 
 // `value`: NULL when the attribute is deleted.
@@ -293,13 +293,15 @@ static int assign_grad(PyObject* self, PyObject* value, void* unused) {
 typedef struct {
   const int64_t* sizes;
   int64_t ndim;
-  const double* reals;  // of a floating point tensor, else NULL
+  const double* reals;  // of a floating point or complex tensor, else NULL
   const int64_t* integers;
-  int is_bool;
+  int is_bool, is_complex;
 } Elements;
 
 static PyObject* element(const Elements* elements, int64_t index) {
-  if (elements->reals) return PyFloat_FromDouble(elements->reals[index]);
+  const double* reals = elements->reals;
+  if (elements->is_complex) return PyComplex_FromDoubles(reals[2 * index], reals[2 * index + 1]);
+  if (reals) return PyFloat_FromDouble(reals[index]);
   const int64_t value = elements->integers[index];
   return elements->is_bool ? PyBool_FromLong(value != 0) : PyLong_FromLongLong(value);
 }
@@ -317,33 +319,36 @@ static PyObject* nest(const Elements* elements, int64_t dim, int64_t* index) {
   return list;
 }
 
-// _nested(kind): the elements read as "d" (floats), "q" (ints) or "?" (bools). NotImplemented where
-// another thread has changed sizes or dtype since they were read; None for an error of the core.
-static PyObject* nested(PyObject* self, PyObject* kind) {
-  uh_handle handle;
-  if (!handle_of(self, &handle)) return NULL;
-  const Py_UCS4 code = PyUnicode_ReadChar(kind, 0);
-  if (code == (Py_UCS4)-1) return NULL;
+// Reads the elements. NotImplemented where another thread has changed sizes or dtype since they were
+// read; None for an error of the core.
+static PyObject* read_elements(uh_handle handle) {
+  const int code = uh_dtype(handle);
   const int64_t ndim = uh_ndim(handle);
   int64_t* sizes = PyMem_New(int64_t, ndim + 1);
   if (!sizes) return PyErr_NoMemory();
+  Elements elements = {.sizes = sizes, .ndim = ndim, .is_bool = code == UH_BOOL};
+  elements.is_complex = code == UH_COMPLEX64 || code == UH_COMPLEX128;
   int64_t count = 1;
   for (int64_t dim = 0; dim < ndim; ++dim) {
     sizes[dim] = uh_size(handle, dim);
     if (__builtin_mul_overflow(count, sizes[dim], &count)) count = INT64_MAX;
   }
-  void* values = count < PY_SSIZE_T_MAX / 8 ? PyMem_Malloc(count ? 8 * (size_t)count : 8) : NULL;
+  void* values = NULL;
+  if (!__builtin_mul_overflow(count, 1 + elements.is_complex, &count) && count < PY_SSIZE_T_MAX / 8)
+    values = PyMem_Malloc(count ? 8 * (size_t)count : 8);
   PyObject* result = NULL;
   if (!values) {
     PyErr_NoMemory();
   } else {
-    const int is_real = code == 'd';
+    const int is_real = elements.is_complex || code == UH_FLOAT16 || code == UH_BFLOAT16 ||
+                        code == UH_FLOAT32 || code == UH_FLOAT64;
     int status;
     Py_BEGIN_ALLOW_THREADS;
     status = is_real ? uh_read_doubles(handle, values, count) : uh_read_ints(handle, values, count);
     Py_END_ALLOW_THREADS;
     int64_t index = 0;
-    const Elements elements = {sizes, ndim, is_real ? values : NULL, values, code == '?'};
+    elements.reals = is_real ? values : NULL;
+    elements.integers = values;
     if (status == 0)
       result = nest(&elements, 0, &index);
     else
@@ -352,6 +357,28 @@ static PyObject* nested(PyObject* self, PyObject* kind) {
   PyMem_Free(values);
   PyMem_Free(sizes);
   return result;
+}
+
+static PyObject* to_list(PyObject* self, PyObject* unused) {
+  uh_handle handle;
+  if (!handle_of(self, &handle)) return NULL;
+  PyObject* elements = read_elements(handle);
+  while (elements == Py_NotImplemented) {
+    Py_DECREF(elements);
+    if (PyErr_CheckSignals()) return NULL;
+    elements = read_elements(handle);
+  }
+  if (elements != Py_None) return elements;
+  Py_DECREF(elements);
+  return ask(self, "_raise_last", NULL);
+}
+
+static PyObject* length(PyObject* self, PyObject* unused) {
+  uh_handle handle;
+  if (!handle_of(self, &handle)) return NULL;
+  if (uh_ndim(handle)) return PyLong_FromLongLong(uh_size(handle, 0));
+  PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+  return NULL;
 }
 
 // ---- the tables
@@ -429,7 +456,8 @@ static PyMethodDef methods[] = {
                     "Raises: RuntimeError for a sparse tensor; its parts have addresses."),
     UH_NO_ARGUMENTS("const_data_ptr", data_ptr_method,
                     "Return the address of the first element; 0 for a tensor without elements."),
-    {"_nested", nested, METH_O, "The elements in nested lists, read as the kind of a struct."},
+    {"_to_list", to_list, METH_NOARGS, "The elements as nested lists."},
+    {"_length", length, METH_NOARGS, "The size of the first dimension."},
     {NULL, NULL, 0, NULL},
 };
 

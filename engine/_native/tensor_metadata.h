@@ -8,8 +8,11 @@
 // `_set_values` has stored, so `x.dtype is engine.float32`.
 #pragma once
 
+struct _object;
 struct _typeobject;
 
 int uh_add_metadata(struct _typeobject* tensor_base);
+int uh_dtype_code(struct _object* dtype);
 
 // uh_add_metadata   adds the descriptors to _TensorBase; -1 with a Python exception on failure
+// uh_dtype_code     the code of an engine.dtype; -1 for any other object

@@ -8,16 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from engine._generated import ops
-from engine._native import lib
 from engine._native.errors import raise_last
 from engine.arguments import check_tensor
 from engine.casts import warn_of_lost_parts
-from engine.dtypes import complex64
+from engine.marshal import c_function
 from engine.overloads import METHODS, function, method
 from engine.tensor import Tensor
 
-_dtype, _copy = lib.uh_dtype, lib.uh_copy_
-_COMPLEX = complex64.code
+_copy = c_function("copy_")
 
 
 def _real(self: Tensor) -> Tensor:
@@ -94,16 +92,16 @@ def copy_(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     Warns (UserWarning) when complex numbers become real ones and lose their imaginary parts.
     """
     try:
-        if _dtype(src._h) >= _COMPLEX:
+        if src.is_complex():
             warn_of_lost_parts(input.dtype, src.dtype)
-        failed = _copy(input._h, src._h, non_blocking)
+        done = _copy(input, src, non_blocking)
     except (TypeError, AttributeError):
         if isinstance(src, (bool, int, float, complex)):
             from engine.creation import tensor
 
             return copy_(input, tensor(src), non_blocking)
         return ops.copy_(input, src, non_blocking)  # raises an error that names the argument
-    if failed:
+    if done is None:
         raise_last()
     return input
 

@@ -29,9 +29,8 @@ _before: list[Any] = [None, None]  # trace functions of a debugger: of this thre
 def install() -> None:
     """Trace the calling thread, and threads that are started from now on, until `uninstall`."""
     _files.clear()
-    tensor = sys.modules["engine"].Tensor
-    if lib.uh_trace_begin(id(tensor), id(file_id)) != 0:
-        raise RuntimeError(f"tracer: {tensor!r} has no slot `_h`; rebuild Underhood")
+    if lib.uh_trace_begin(id(sys.modules["engine"].Tensor), id(file_id)) != 0:
+        raise RuntimeError("tracer: this Python cannot be traced")
     _before[:] = sys.gettrace(), threading.gettrace()
     threading.settrace(_begin_in_thread)
     lib.uh_trace_thread()

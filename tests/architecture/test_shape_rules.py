@@ -30,7 +30,7 @@ UNSTRUCTURED = {
     "optim": 4,
     # A functional form that is pointwise, with an in-place kernel that skips what it need not write.
     "activation": 1,
-    "comparison": 1,
+    "comparison": 2,  # nan_to_num_, equal
 }
 
 

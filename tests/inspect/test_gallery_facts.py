@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import numpy as np
 import pytest
 from gallery_traces import SCRIPTS, recorded
 
+from engine._generated.ops import HOMES
 from engine._native import ffi, lib
 from engine.inspect.events import NUMBER
 from engine.inspect.history import History
@@ -22,8 +22,8 @@ gallery = pytest.mark.parametrize("name", SCRIPTS)
 def c_name_of(schema: str) -> str:
     """`max.dim(...)` is called through `uh_max_dim`, `add.Tensor(...)` through plain `uh_add`."""
     name, _, overload = schema.partition("(")[0].partition(".")
-    with_overload = f"uh_{name}_{overload}"
-    return with_overload if overload and hasattr(lib, with_overload) else f"uh_{name}"
+    with_overload = f"{name}_{overload}" if overload else name
+    return f"uh_{with_overload}" if with_overload in HOMES else f"uh_{name}"
 
 
 def all_operators() -> set[str]:
@@ -32,13 +32,8 @@ def all_operators() -> set[str]:
 
 
 def calls_into(operators: set[str], calls: dict[str, int]) -> Counter[str]:
-    """Count the calls of each operator, in any of its forms: `uh_add_ti` is `uh_add`."""
-    result = Counter[str]()
-    for function, count in calls.items():
-        stem = re.sub("_t[tdi]$", "", function)
-        if stem in operators:
-            result[stem] += count
-    return result
+    """Count the calls of each operator."""
+    return Counter({name: count for name, count in calls.items() if name in operators})
 
 
 @gallery

@@ -108,17 +108,23 @@ def _shows_near_bits(ours: Session, theirs: Session, name: str) -> bool:
     tensors = ours.tensors()
     if name not in tensors:
         return False
-    shown, counterparts = tensors[name], theirs.tensors()
-    address = shown.untyped_storage().data_ptr()
+    different, counterparts = tensors[name], theirs.tensors()
+    address = different.untyped_storage().data_ptr()
     for other, x in tensors.items():
-        if x.untyped_storage().data_ptr() != address or x.dtype == shown.dtype or kind(x) != "float":
+        if (
+            x.untyped_storage().data_ptr() != address
+            or x.dtype == different.dtype
+            or kind(x) != "float"
+        ):
             continue
         pair = [y.untyped_storage() for y in (x, counterparts[other])]
         if pair[0].nbytes() != pair[1].nbytes():
             continue
         numbers = [
             lib.empty(0, dtype=y.dtype).set_(storage).tolist()
-            for lib, y, storage in zip((ours.lib, theirs.lib), (x, counterparts[other]), pair, strict=True)
+            for lib, y, storage in zip(
+                (ours.lib, theirs.lib), (x, counterparts[other]), pair, strict=True
+            )
         ]
         if near(*numbers, TOLERANCES.get(str(x.dtype).rpartition(".")[2], 1e-9)):
             return True

@@ -1472,15 +1472,15 @@ def test_a_gradient_that_is_not_asked_for_is_not_computed() -> None:
     assert sum(products) <= 3
 
 
-@pytest.mark.parametrize("how", [lambda x: x.detach_(), lambda x: x.requires_grad_(False)])
+@pytest.mark.parametrize("stop", [lambda x: x.detach_(), lambda x: x.requires_grad_(False)])
 def test_a_leaf_that_requires_no_grad_any_more_has_its_hook_called(
-    how: Callable[[engine.Tensor], engine.Tensor],
+    stop: Callable[[engine.Tensor], engine.Tensor],
 ) -> None:
     x = engine.ones(3, requires_grad=True)
     y = x * 2
     calls = []
     x.register_post_accumulate_grad_hook(lambda leaf: calls.append(leaf.grad))
-    how(x)
+    stop(x)
     y.sum().backward()
     assert calls == [None]
 

@@ -23,7 +23,7 @@ HELP = {
     "+": "The distance of the word from the start of the object, in bytes.",
     "ob_refcnt": "How many references Python counts to the object; at 0 it is freed at once.",
     "ob_type": "The address of the object's type.",
-    "_h": "A slot of Tensor: the Python int that holds the address of the TensorImpl.",
+    "_h": "The address of the TensorImpl, of which the object owns a reference.",
     "__weakref__": "A slot: the list of weak references, which do not keep the object alive.",
     "__dict__": "A slot: the dictionary of attributes, created with the first of them.",
     "Python object": "The references to the object, one line for each holder.",

@@ -128,7 +128,7 @@ def _header(seen: Any, tensor: int, python: tuple[int, ...]) -> Iterable[Word]:
         meaning = {
             "ob_refcnt": "immortal" if immortal(value, python) else pluralise(value, "reference"),
             "ob_type": f"the type {seen.type}",
-            "_h": f"int: TensorImpl {tensor}" if value else "empty",
+            "_h": f"TensorImpl {tensor}" if value else "empty",
             "__weakref__": "weak references" if value else "no weak reference",
             "__dict__": "attributes" if value else "no attributes",
         }.get(field, "")
