@@ -244,9 +244,10 @@ void select_line(DType dtype, void* values, int64_t* index, const void* line, in
       using Item = decltype(item);
       const auto* x = static_cast<const T*>(line);
       Item* items = nullptr;
-      if (is_partial_sort(n, k)) {
-        items = partially_sorted<T, Item>(x, n, k, descending, scratch);
-      } else if (in_order) {  // a faster algorithm, unless elements are equal
+      const bool partial = is_partial_sort(n, k);
+      // In a short line nearly every block has an element that enters the heap.
+      const bool distinct = sizeof(T) >= 4 && !std::is_integral_v<T> && n < 256 * k;
+      if (partial ? distinct : in_order) {  // a faster algorithm, unless elements are equal
         const int64_t compared =
             std::min(n, k + 1);  // one more: is the last selected the only one?
         bool exact = true;
@@ -255,6 +256,7 @@ void select_line(DType dtype, void* values, int64_t* index, const void* line, in
         const auto equal = [](const Item& a, const Item& b) { return a.key() == b.key(); };
         if (std::adjacent_find(items, items + compared, equal) != items + compared) items = nullptr;
       }
+      if (!items && partial) items = partially_sorted<T, Item>(x, n, k, descending, scratch);
       if (!items) {
         items = scratch.room<Item>(n);
         for (int64_t i = 0; i < n; ++i)
