@@ -48,7 +48,8 @@ bool is_whole(const Tensor& base, const Tensor& view) {
   return numbers.ndim() == pairs.ndim() + 1 && numbers.size(numbers.ndim() - 1) == 2;
 }
 
-// The bytes from the start of a tensor's memory to the end of its last element. The layout has elements.
+// The bytes from the start of a tensor's memory to the end of its last element. The layout has
+// elements.
 int64_t bytes_reached(const Layout& layout, DType dtype) {
   int64_t last = layout.offset;
   for (size_t d = 0; d < layout.sizes.size(); ++d)
@@ -76,11 +77,12 @@ class ViewNode final : public Node {
   }
 
  private:
-  // Without elements to place the gradient is as_strided's: row-major zeros without history. A view that `out=` or
-  // resize_() has enlarged may reach beyond its base.
+  // Without elements to place the gradient is as_strided's: row-major zeros without history. A view
+  // that `out=` or resize_() has enlarged may reach beyond its base.
   bool is_placed() const {
     return is_non_overlapping(view_) && numel_of(view_.sizes) != 0 && numel_of(base_.sizes) != 0 &&
-           bytes_reached(view_, view_dtype_) <= bytes_reached(Layout{base_.sizes, base_.strides, 0}, base_dtype_);
+           bytes_reached(view_, view_dtype_) <=
+               bytes_reached(Layout{base_.sizes, base_.strides, 0}, base_dtype_);
   }
 
   Tensor placed(const Tensor& gradient) const {

@@ -8,7 +8,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -63,13 +62,17 @@ class Pool {
     chunks_ = chunks;
     error_ = nullptr;
     next_.store(0, std::memory_order_relaxed);
-    working_.store(static_cast<int>(helpers), std::memory_order_relaxed);
-    for (size_t i = 0; i < helpers; ++i) workers_[i]->wake.release();
+    state_.store(kOpen, std::memory_order_release);
+    for (size_t i = 0; i < helpers; ++i) {
+      workers_[i]->calls.fetch_add(1, std::memory_order_release);
+      workers_[i]->calls.notify_one();
+    }
     work();
-    spin([&] { return working_.load(std::memory_order_acquire) == 0; });
-    for (int left = working_.load(std::memory_order_acquire); left > 0;
-         left = working_.load(std::memory_order_acquire)) {
-      working_.wait(left, std::memory_order_acquire);
+    uint32_t state = state_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
+    spin([&] { return (state = state_.load(std::memory_order_acquire)) == 0; });
+    while (state != 0) {
+      state_.wait(state, std::memory_order_acquire);
+      state = state_.load(std::memory_order_acquire);
     }
     if (error_) std::rethrow_exception(error_);
     return true;
@@ -77,16 +80,34 @@ class Pool {
 
  private:
   struct Worker {
-    std::binary_semaphore wake{0};
+    std::atomic<uint32_t> calls{0};  // grows when there is work
   };
+  static constexpr uint32_t kOpen = uint32_t{1} << 31;
+
+  // Note [Late workers]: on a busy machine a worker may run only after the caller has run all
+  // ranges. The caller does not wait for it: it closes the loop, and waits for those workers alone
+  // that have joined it.
+  bool join() {
+    uint32_t state = state_.load(std::memory_order_relaxed);
+    while (state & kOpen)
+      if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) return true;
+    return false;
+  }
+
+  void leave() {
+    if (state_.fetch_sub(1, std::memory_order_acq_rel) == 1) state_.notify_one();
+  }
 
   void start_worker() {
     Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
     std::thread([this, &worker] {
-      for (;;) {
-        if (!spin([&] { return worker.wake.try_acquire(); })) worker.wake.acquire();
+      for (uint32_t seen = 0;;) {
+        if (!spin([&] { return worker.calls.load(std::memory_order_relaxed) != seen; }))
+          worker.calls.wait(seen, std::memory_order_acquire);
+        seen = worker.calls.load(std::memory_order_acquire);
+        if (!join()) continue;
         work();
-        if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
+        leave();
       }
     }).detach();
   }
@@ -114,7 +135,7 @@ class Pool {
   int64_t chunks_ = 0;
   std::exception_ptr error_;
   std::atomic<int64_t> next_{0};
-  std::atomic<int> working_{0};
+  std::atomic<uint32_t> state_{0};  // kOpen while ranges may remain, plus the workers in the loop
 };
 
 // Never destroyed: its threads sleep until the process ends. A child process makes a new pool, as

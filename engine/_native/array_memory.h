@@ -13,6 +13,7 @@
 int uh_array_functions(uintptr_t typestrs, uintptr_t list);
 /* cdef end */
 
-// uh_array_functions   appends to `list` a function of a tensor that returns NumPy's array over its memory, or None:
-//                      then numpy_bridge.py decides what it returns or what is wrong; and the type. -1 when memory is
-//                      out. `typestrs`: NumPy's typestr of each dtype, a tuple
+// uh_array_functions   appends to `list` a function of a tensor that returns NumPy's array over its
+//                      memory, or None: then numpy_bridge.py decides what it returns or what is
+//                      wrong; and the type. -1 when memory is out. `typestrs`: a tuple, NumPy's
+//                      typestr of each dtype

@@ -98,8 +98,8 @@ static PyObject* basic_index(PyObject* unused, PyObject* const* args, Py_ssize_t
 }
 
 int uh_basic_index_function(uintptr_t list) {
-  static PyMethodDef method = {"uh_basic_index", (PyCFunction)(void (*)(void))basic_index, METH_FASTCALL,
-                               "The view of a tensor at an index, or None."};
+  static PyMethodDef method = {"uh_basic_index", (PyCFunction)(void (*)(void))basic_index,
+                               METH_FASTCALL, "The view of a tensor at an index, or None."};
   const PyGILState_STATE gil = PyGILState_Ensure();
   PyObject* function = PyCFunction_New(&method, NULL);
   const int status = function ? PyList_Append((PyObject*)list, function) : -1;

@@ -11,6 +11,8 @@
 int uh_basic_index_function(uintptr_t list);
 /* cdef end */
 
-// uh_basic_index_function   appends a function of a tensor and an index to `list`; -1 when memory is out. It returns
-//                           the view at the index, or None when the index is not basic or does not fit: then
-//                           indexing.py decides what it means or what is wrong with it
+// uh_basic_index_function   appends a function of a tensor and an index to `list`; -1 when memory
+// is
+//                           out. It returns the view at the index, or None when the index is not
+//                           basic or does not fit: then indexing.py decides what it means or what
+//                           is wrong with it

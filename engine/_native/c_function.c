@@ -431,7 +431,8 @@ static PyObject* make(const char* name, int plain, PyObject* results) {
   self->count = (int)strlen(entry->arguments);
   self->plain = plain;
   self->method = (PyMethodDef){full_name, (PyCFunction)(void (*)(void))call, METH_FASTCALL, NULL};
-  PyObject* function = full_name ? PyCFunction_New(&self->method, (PyObject*)self) : PyErr_NoMemory();
+  PyObject* function =
+      full_name ? PyCFunction_New(&self->method, (PyObject*)self) : PyErr_NoMemory();
   Py_DECREF(self);
   return function;
 }

@@ -1,10 +1,12 @@
-// The C functions of operators (generated/underhood_ops.h) as Python functions, which take and return Python values.
+// The C functions of operators (generated/underhood_ops.h) as Python functions, which take and
+// return Python values.
 //
-// A function takes the arguments of its schema, all of them and by position, and returns the result, or None if the
-// operator failed: the caller raises the last error. Values of the types that most calls have are converted here; any
-// other goes to the function of engine/marshal.py for that type of argument, which decides what it means or what is
-// wrong with it. Invariant: both do the same with the same values.
-// A function that is `plain` takes a tensor first, and returns NotImplemented for any other value.
+// A function takes the arguments of its schema, all of them and by position, and returns the
+// result, or None if the operator failed: the caller raises the last error. Values of the types
+// that most calls have are converted here; any other goes to the function of engine/marshal.py for
+// that type of argument, which decides what it means or what is wrong with it. Invariant: both do
+// the same with the same values. A function that is `plain` takes a tensor first, and returns
+// NotImplemented for any other value.
 #pragma once
 
 #include <stdint.h>
@@ -17,8 +19,10 @@ int uh_c_function(const char* name, int plain, uintptr_t results, uintptr_t list
 void uh_set_converters(uintptr_t converters);
 /* cdef end */
 
-// uh_c_function      makes the Python function of uh_<name> and appends it to `list`; -1 if there is none, or memory is
-//                    out. `results`: the class of several results, a tuple or a named one
+// uh_c_function      makes the Python function of uh_<name> and appends it to `list`; -1 if there
+// is
+//                    none, or memory is out. `results`: the class of several results, a tuple or a
+//                    named one
 // uh_set_converters  a dictionary: letter of an argument -> function that returns the C arguments
 
 enum { kMaxResults = 8, kMaxSlots = 64 };

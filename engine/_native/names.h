@@ -5,8 +5,8 @@
 // tensor's id or the value's bits differ.
 #pragma once
 
-#include "cpython_inside.h"
 #include "capi/underhood.h"
+#include "cpython_inside.h"
 #include "tensor_base.h"
 
 enum EventKind {

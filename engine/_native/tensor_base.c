@@ -236,7 +236,8 @@ static int is_kept(PyObject* self) {
   TensorWrapper* tensor = (TensorWrapper*)self;
   const uh_handle handle = tensor->base.handle;
   const int has_attributes = tensor->attributes && PyDict_GET_SIZE(tensor->attributes);
-  if (!handle || (!has_attributes && !tensor->base.weak_references && Py_TYPE(self) == tensor_class))
+  if (!handle ||
+      (!has_attributes && !tensor->base.weak_references && Py_TYPE(self) == tensor_class))
     return 0;
   return uh_object(handle) == self && uh_keep_object(handle);
 }
@@ -314,7 +315,8 @@ int uh_is_tensor(PyObject* object) { return PyObject_TypeCheck(object, tensor_cl
 static PyObject* address(PyObject* self, void* unused) {
   const uint64_t handle = ((Wrapper*)self)->handle;
   if (handle) return PyLong_FromUnsignedLongLong(handle);
-  return PyErr_Format(PyExc_AttributeError, "this %s has not been initialised", Py_TYPE(self)->tp_name);
+  return PyErr_Format(PyExc_AttributeError, "this %s has not been initialised",
+                      Py_TYPE(self)->tp_name);
 }
 static int set_address(PyObject* self, PyObject* number, void* unused) {
   const uint64_t handle = number ? PyLong_AsUnsignedLongLong(number) : 0;
@@ -336,7 +338,8 @@ static PyObject* remember(PyObject* self, PyObject* unused) {
 
 static PyGetSetDef tensor_properties[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "The attributes.", NULL},
-    {"_h", address, set_address, "address of the TensorImpl, whose reference this object owns", NULL},
+    {"_h", address, set_address, "address of the TensorImpl, whose reference this object owns",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

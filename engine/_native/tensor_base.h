@@ -1,8 +1,8 @@
 // _TensorBase and _NodeBase: the native parts of engine.Tensor and of the Nodes of autograd, as
 // PyTorch's THPVariable and THPCppFunction are.
 //
-// An object is PyObject_HEAD, then the address of the TensorImpl or Node (`_h` or `_node`), then the
-// list of weak references, and a tensor's attributes. The types exist for their deallocator: to
+// An object is PyObject_HEAD, then the address of the TensorImpl or Node (`_h` or `_node`), then
+// the list of weak references, and a tensor's attributes. The types exist for their deallocator: to
 // release the reference there costs a third of a `__del__` in Python, and a tensor dies with every
 // operator call. And for Python's collector: Note [Cycles through the core] in tensor_base.c.
 // Invariant: the address is set once, right after the object is made, to a handle this object then

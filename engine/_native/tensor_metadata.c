@@ -319,8 +319,8 @@ static PyObject* nest(const Elements* elements, int64_t dim, int64_t* index) {
   return list;
 }
 
-// Reads the elements. NotImplemented where another thread has changed sizes or dtype since they were
-// read; None for an error of the core.
+// Reads the elements. NotImplemented where another thread has changed sizes or dtype since they
+// were read; None for an error of the core.
 static PyObject* read_elements(uh_handle handle) {
   const int code = uh_dtype(handle);
   const int64_t ndim = uh_ndim(handle);

@@ -42,13 +42,17 @@ constexpr const char* kProgram = R"(graph(%x : Tensor):
   return (%z)
 )";
 
+uh_handle product(uh_handle a, uh_handle b) { return uh_mul(a, 0, 0, 0, b, 0, 0, 0); }
+
+uh_handle sum(uh_handle a, uh_handle b) { return uh_add(a, 0, 0, 0, b, 0, 0, 0, 1, 1, 0); }
+
 Shared make_shared() {
   Shared s{};
   s.leaf = matrix();
   uh_set_requires_grad(s.leaf, 1);
   s.plain = matrix();
   s.view = uh_select(s.plain, 0, 1);
-  s.result = uh_mul_tt(s.leaf, s.leaf);
+  s.result = product(s.leaf, s.leaf);
   s.total = uh_sum(s.result, nullptr, -1, 0, -1);
   s.node = uh_grad_fn(s.result);
   s.graph = uh_graph_parse(kProgram);
@@ -142,9 +146,9 @@ const Call kCalls[] = {
     {"detach", [](const Shared& s) { drop(uh_detach(s.leaf)); }},
     {"data", [](const Shared& s) { drop(uh_variable_data(s.plain)); }},
     {"base", [](const Shared& s) { drop(uh_base(s.view)); }},
-    {"add", [](const Shared& s) { drop(uh_add_tt(s.plain, s.plain)); }},
+    {"add", [](const Shared& s) { drop(sum(s.plain, s.plain)); }},
     {"matmul", [](const Shared& s) { drop(uh_matmul(s.plain, s.plain)); }},
-    {"add a view", [](const Shared& s) { drop(uh_add_tt(s.view, s.leaf)); }},
+    {"add a view", [](const Shared& s) { drop(sum(s.view, s.leaf)); }},
     {"clone", [](const Shared& s) { drop(uh_clone(s.plain, -1)); }},
     {"matmul into", [](const Shared& s) { (void)uh_matmul_out(s.leaf, s.leaf, s.plain); }},
     {"write", [](const Shared& s) { (void)uh_copy_(s.plain, s.plain, 0); }},
@@ -213,7 +217,7 @@ const Call kCalls[] = {
          (void)uh_add_hook(s.result, UH_HOOK_RETAIN_GRAD, nullptr, nullptr, nullptr);
        (void)uh_retains_grad(s.result);
      }},
-    {"record", [](const Shared& s) { drop(uh_mul_tt(s.leaf, s.result)); }},
+    {"record", [](const Shared& s) { drop(product(s.leaf, s.result)); }},
     {"backward", [](const Shared& s) { backward(s.total); }},
     {"backward that releases",
      [](const Shared& s) {
@@ -253,7 +257,7 @@ const Call kCalls[] = {
      }},
     {"last reference",
      [](const Shared& s) {
-       const uh_handle own = uh_mul_tt(s.result, s.leaf);
+       const uh_handle own = product(s.result, s.leaf);
        const uh_handle second = uh_retain(own);
        std::thread other([second] { uh_release(second); });
        uh_release(own);

@@ -29,8 +29,8 @@ bool folds(const Tensor& self, const Tensor& other) {
   return true;
 }
 
-// Returns whether `self` is a batch of one matrix that requires grad, and `other` one of another number: as in PyTorch,
-// it is multiplied as that matrix, so that its gradient is one product.
+// Returns whether `self` is a batch of one matrix that requires grad, and `other` one of another
+// number: as in PyTorch, it is multiplied as that matrix, so that its gradient is one product.
 bool is_single_matrix(const Tensor& self, const Tensor& other) {
   return self.ndim() == 3 && other.ndim() == 3 && self.size(0) == 1 && other.size(0) != 1 &&
          self.impl()->requires_grad();
