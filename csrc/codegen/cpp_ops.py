@@ -391,7 +391,9 @@ def register_cpp(ops: list[Operator], family: str) -> str:
         )
 
     for op in ops:
-        for key, kernel in op.kernels.items():
+        # A composite kernel is entered for every device, then those of single devices.
+        composite_first = sorted(op.kernels.items(), key=lambda item: "Composite" not in item[0])
+        for key, kernel in composite_first:
             if op.is_structured:
                 registrations.append(
                     f'  structured::register_{op.cpp_name}<kernels::{kernel}>(Key::k{key}, "{kernel}");'

@@ -36,10 +36,10 @@ enum {
 enum { kNotSwapped = 0x200, kAligned = 0x100, kWriteable = 0x400 };
 
 typedef struct {
-  PyObject_HEAD uh_handle storage;
+  PyObject_VAR_HEAD uh_handle storage;
   int64_t holder;
   ArrayInterface interface;
-  Py_intptr_t dims[2 * UH_MAX_DIMS];  // sizes, then strides
+  Py_intptr_t dims[];  // sizes, then strides
 } ArrayMemory;
 
 static PyTypeObject* g_type;
@@ -63,15 +63,17 @@ static int read_typestr(int dtype, ArrayInterface* ret) {
 // None instead of an object for an error of the core.
 static PyObject* memory_of(uh_handle handle) {
   static int64_t g_holders;  // read and written with the GIL
-  ArrayMemory* self = (ArrayMemory*)g_type->tp_alloc(g_type, 0);
-  if (!self) return NULL;
+  const int64_t holder = ++g_holders;
   uh_layout layout;
-  self->holder = ++g_holders;
-  self->storage = uh_storage_export(handle, kNumpyHolder, self->holder, &layout);
-  if (!self->storage) {
-    Py_DECREF(self);
-    Py_RETURN_NONE;
+  const uh_handle storage = uh_storage_export(handle, kNumpyHolder, holder, &layout);
+  if (!storage) Py_RETURN_NONE;
+  ArrayMemory* self = (ArrayMemory*)g_type->tp_alloc(g_type, 2 * layout.ndim);
+  if (!self) {
+    uh_storage_release(storage, kNumpyHolder, holder);
+    return NULL;
   }
+  self->storage = storage;
+  self->holder = holder;
   ArrayInterface* interface = &self->interface;
   if (!read_typestr(layout.dtype, interface)) {
     Py_DECREF(self);
@@ -153,6 +155,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
     .name = "engine._native._ArrayMemory",
     .basicsize = sizeof(ArrayMemory),
+    .itemsize = sizeof(Py_intptr_t),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = slots,
 };

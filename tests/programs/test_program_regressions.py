@@ -1562,3 +1562,12 @@ def test_a_view_that_out_has_enlarged_passes_on_the_gradient_of_its_base() -> No
     view.backward(engine.arange(9.0, dtype=engine.float64).view(3, 3))
     assert x.grad is not None
     assert x.grad.tolist() == [0, 1, 2]
+
+
+def test_bools_of_any_byte_are_unique() -> None:
+    x = engine.tensor([200, 0, 3, 1, 0, 255] * 500, dtype=engine.uint8).view(engine.bool)
+    values, counts = x.unique(return_counts=True)
+    assert values.tolist() == [False, True]
+    assert counts.tolist() == [1000, 2000]
+    assert x.unique_consecutive().tolist() == [True, False] * 1000 + [True]
+    assert x.view(-1, 6)[:, ::2].unique(dim=0).tolist() == [[True, True, False]]

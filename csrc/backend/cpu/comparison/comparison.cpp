@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <type_traits>
 
 #include "base/parallel.h"
 #include "generated/pointwise/comparison.h"
@@ -15,13 +17,21 @@ constexpr int64_t kBlock = 4096;
 // Compares in blocks: within one there is no branch, so that the compiler vectorises it.
 template <class T>
 bool all_equal(const T* a, const T* b, int64_t n) {
-  for (int64_t begin = 0; begin < n; begin += kBlock) {
-    const int64_t end = std::min(n, begin + kBlock);
-    bool differs = false;
-    for (int64_t i = begin; i < end; ++i) differs |= !(a[i] == b[i]);
-    if (differs) return false;
+  if constexpr (std::is_integral_v<T>) {
+    return std::memcmp(a, b, static_cast<size_t>(n) * sizeof(T)) == 0;
+  } else if constexpr (is_complex_v<T>) {
+    using Part = typename T::Real;
+    return all_equal(reinterpret_cast<const Part*>(a), reinterpret_cast<const Part*>(b), 2 * n);
+  } else {
+    using Flag = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      const int64_t end = std::min(n, begin + kBlock);
+      Flag differs = 0;
+      for (int64_t i = begin; i < end; ++i) differs |= a[i] == b[i] ? Flag{0} : Flag{1};
+      if (differs) return false;
+    }
+    return true;
   }
-  return true;
 }
 
 }  // namespace

@@ -19,6 +19,18 @@ void check_known(const Tensor& self, std::string_view op) {
              "which a meta tensor does not have");
 }
 
+// Returns the elements in row-major order. A bool may be any byte since `x.view(bool)`: C++ does not
+// define how those that are neither 0 nor 1 compare, so they become 1.
+Tensor dense_elements(const Tensor& self) {
+  const Tensor dense = as_contiguous(self);
+  if (dense.dtype() != DType::kBool) return dense;
+  const Tensor result = empty(dense.sizes(), DType::kBool);
+  const auto* const from = reinterpret_cast<const uint8_t*>(dense.data());
+  auto* const to = reinterpret_cast<uint8_t*>(result.data());
+  for (int64_t i = 0, n = dense.numel(); i < n; ++i) to[i] = from[i] != 0;
+  return result;
+}
+
 // Runs of equal neighbours among n elements in the order `order` (null: in their own order).
 struct Runs {
   Tensor first;            // index of each run's first member
@@ -114,7 +126,7 @@ struct Slices {
           ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied: "
           "sizes ",
           self.sizes(), ", dim ", dim);
-    rows = as_contiguous(alias(self, Layout{sizes, strides, self.offset()}));
+    rows = dense_elements(alias(self, Layout{sizes, strides, self.offset()}));
     m = n ? rows.numel() / n : 0;
   }
 
@@ -165,7 +177,7 @@ Three distinct_slices(const Tensor& self, int64_t dim, bool in_order, bool with_
 
 Three unique_elements(KeySet, const Tensor& self, bool, bool return_inverse, bool return_counts) {
   check_known(self, "unique");
-  const Tensor dense = as_contiguous(self);
+  const Tensor dense = dense_elements(self);
   std::vector<int64_t> positions(static_cast<size_t>(dense.numel()));
   SortScratch scratch;
   sort_line(dense.dtype(), nullptr, positions.data(), dense.data(), dense.numel(), false, scratch);
@@ -184,7 +196,7 @@ Three unique_neighbours(KeySet, const Tensor& self, bool return_inverse, bool re
   if (dim) {
     return distinct_slices(self, *dim, false, return_inverse, return_counts, "unique_consecutive");
   }
-  const Tensor dense = as_contiguous(self), nothing = empty(Dims{0}, DType::kInt64);
+  const Tensor dense = dense_elements(self), nothing = empty(Dims{0}, DType::kInt64);
   if (!return_inverse && !return_counts) return {without_repeats(dense), nothing, nothing};
   return distinct(dense, nullptr, return_inverse, return_counts);
 }
