@@ -83,6 +83,10 @@ struct Min {
   }
 };
 
+// Whether an element may be folded twice.
+template <class Op>
+inline constexpr bool is_idempotent = std::is_same_v<Op, Max> || std::is_same_v<Op, Min>;
+
 // Maps an element before it is folded. `Lane` is the type in which a block is folded.
 template <class T>
 struct AsIs {
@@ -117,6 +121,10 @@ inline int64_t first_lanes(typename Map::Lane* lane, const typename Map::Element
   using Element = typename Map::Element;
   using Lane = typename Map::Lane;
   const int first = static_cast<int>((n - 1) % kLanes) + 1;
+  if (is_idempotent<Op> && n >= kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] = Map::apply(x[l]);
+    return first;
+  }
   if constexpr (sizeof(Element) >= 4) {  // there are masked loads
     for (int l = 0; l < static_cast<int>(kLanes); ++l)
       lane[l] = l < first ? Map::apply(x[l]) : Op::template identity<Lane>();
