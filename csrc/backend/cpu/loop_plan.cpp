@@ -7,6 +7,8 @@
 namespace uh {
 namespace {
 
+constexpr std::string_view kDense = "contiguous", kScalarBroadcast = "scalar-broadcast";
+
 // Returns how the innermost dimension is accessed, which selects the loop of a row.
 std::string_view walk(const Plan& plan) {
   if (plan.sizes.empty()) return "one element";
@@ -17,12 +19,34 @@ std::string_view walk(const Plan& plan) {
     dense = dense && (step == 0 || step == operand.itemsize);
   }
   if (!dense) return "strided";
-  return repeated ? "scalar-broadcast" : "contiguous";
+  return repeated ? kScalarBroadcast : kDense;
 }
 
 int64_t register_bytes() { return isa() == Isa::kV4 ? 64 : isa() == Isa::kV3 ? 32 : 16; }
 
+void emit_plan(int64_t loop, int64_t threads, const WordStream& fields) {
+  static const events::InternedText kSet;
+  events::emit_blob(events::Kind::kPLAN, current_call(), loop, kSet.number(name(isa())), threads,
+                    fields.data(), fields.size() * 8);
+}
+
 }  // namespace
+
+void record_row(std::span<const int64_t> strides, int64_t n) {
+  bool repeated = false;
+  WordStream fields;
+  fields.push(register_bytes());
+  fields.push(1);
+  fields.push(static_cast<int64_t>(strides.size()));
+  fields.push(n);
+  for (const int64_t stride : strides) {
+    repeated = repeated || stride == 0;
+    fields.push(stride);  // the itemsize
+    fields.push(stride);
+  }
+  static const events::InternedText kContiguous, kRepeated;
+  emit_plan(repeated ? kRepeated.number(kScalarBroadcast) : kContiguous.number(kDense), 1, fields);
+}
 
 void record_plan(const Plan& plan) {
   const std::string_view loop = plan.loop.empty() ? walk(plan) : plan.loop;
@@ -37,10 +61,7 @@ void record_plan(const Plan& plan) {
     fields.push(operand.itemsize);
     for (const int64_t stride : operand.strides) fields.push(stride);
   }
-  static const events::InternedText kSet;
-  const int64_t set = kSet.number(name(isa()));
-  events::emit_blob(events::Kind::kPLAN, current_call(), events::intern(loop), set, plan.threads,
-                    fields.data(), fields.size() * 8);
+  emit_plan(events::intern(loop), plan.threads, fields);
 }
 
 }  // namespace uh

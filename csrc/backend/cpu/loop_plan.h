@@ -10,6 +10,7 @@
 // is first.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,5 +34,8 @@ struct Plan {
 
 // Emits PLAN for the running call. Call only while recording.
 void record_plan(const Plan& plan);
+
+// The same for one row of n elements; an operand's stride is its itemsize, or 0 for a number.
+void record_row(std::span<const int64_t> strides, int64_t n);
 
 }  // namespace uh

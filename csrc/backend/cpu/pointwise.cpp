@@ -30,14 +30,6 @@ LoopFn loop_for(const PointwiseOp& op, DType dtype) {
   return fn;
 }
 
-// Records the plan of one long row: dense operands, and numbers (stride 0).
-void record_row(const std::array<int64_t, 4>& strides, size_t operands, int64_t n) {
-  Plan plan{.sizes = {n}, .operands = {}};
-  plan.operands.reserve(operands);
-  for (size_t k = 0; k < operands; ++k) plan.operands.push_back({strides[k], Dims{strides[k]}});
-  record_plan(plan);
-}
-
 // The operands in the loop's dtype: tensors of other dtypes are copies. An operand without a tensor
 // is a number, in its slot.
 struct Prepared {
@@ -82,7 +74,7 @@ void run(LoopFn fn, const Prepared& p, size_t count, const Tensor& out, const Pa
       strides[i + 1] = !p.tensors[i] ? 0 : itemsize(p.tensors[i].dtype());
     }
     if (events::on()) [[unlikely]]
-      record_row(strides, count + 1, out.numel());
+      record_row({strides.data(), count + 1}, out.numel());
     return fn(data.data(), strides.data(), out.numel(), params);
   }
   TensorIterator space(out.sizes());
@@ -162,7 +154,7 @@ bool run_flat(const PointwiseOp& op, Form form, std::span<const Input> inputs, c
     strides[i + 1] = number ? 0 : itemsize(dtype);
   }
   if (events::on()) [[unlikely]]
-    record_row(strides, inputs.size() + 1, first.numel());
+    record_row({strides.data(), inputs.size() + 1}, first.numel());
   call_loop(op, inputs, dtype, params, [&](const Params& numbers) {
     loop_for(op, dtype)(data.data(), strides.data(), first.numel(), numbers);
   });
