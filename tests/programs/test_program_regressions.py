@@ -1571,3 +1571,11 @@ def test_bools_of_any_byte_are_unique() -> None:
     assert counts.tolist() == [1000, 2000]
     assert x.unique_consecutive().tolist() == [True, False] * 1000 + [True]
     assert x.view(-1, 6)[:, ::2].unique(dim=0).tolist() == [[True, True, False]]
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+def test_the_gradient_of_a_part_is_row_major(part: str) -> None:
+    x = engine.ones(3, 2, dtype=engine.complex64).t().requires_grad_()
+    grad = engine.autograd.grad((getattr(x, part) * 2).sum(), x)[0]
+    assert grad.stride() == (3, 1)
+    assert grad.tolist() == [[2 if part == "real" else 2j] * 3] * 2

@@ -351,6 +351,15 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "v1 = lib.zeros(0, dtype=lib.float64)\n"
         "v1.set_(x0.untyped_storage(), 2, (2,), (1,))\n"
         "x0.neg_()\n",
+        "x0 = lib.ones((2, 3))\nx0.neg_()\nlib.matmul(x0[..., 1], x0, out=x0)\n",
+        "x0 = lib.ones(0).requires_grad_()\n"
+        "v1 = x0[..., None]\n"
+        "v1.backward(x0[:, None])\n"
+        "v1.sum().backward()\n",
+        "x0 = lib.arange(3.0).requires_grad_()\n"
+        "v1 = lib.complex(x0, x0)\n"
+        "with lib.no_grad():\n    x0[True] = 0.5\n"
+        "v2 = lib.autograd.grad(v1, x0, v1)\n",
     ],
     ids=[
         "bits",
@@ -378,6 +387,9 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "data of another dtype",
         "data of a complex",
         "zeros",
+        "out of a product",
+        "gradient without elements",
+        "parts that were written",
     ],
 )
 def test_differences_that_have_a_reason(text: str) -> None:

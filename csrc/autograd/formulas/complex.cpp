@@ -7,6 +7,12 @@
 namespace uh::autograd {
 
 // An increase of the angle moves z in the direction of iz.
+Tensor part_backward(const Tensor& grad, const Dims& sizes, int64_t part) {
+  Dims pairs = sizes;
+  pairs.push_back(2);
+  return ops::view_as_complex(ops::select_backward(grad, pairs, sizes.ndim(), part));
+}
+
 Tensor angle_backward(const Tensor& grad, const Tensor& self) {
   if (!is_complex(self.dtype())) return ops::zeros_like(self);
   const Tensor re = ops::real_view(self), im = ops::imag_view(self);
