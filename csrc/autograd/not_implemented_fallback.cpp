@@ -12,7 +12,8 @@ namespace {
 // The Node of a result whose operator has no formula: running it throws.
 class NotImplementedNode final : public Node {
  public:
-  explicit NotImplementedNode(std::string op) : op_(std::move(op)) {}
+  // It runs as early as AccumulateGrad, as in PyTorch: the pass fails before it computes more.
+  explicit NotImplementedNode(std::string op) : Node(UINT64_MAX), op_(std::move(op)) {}
   std::string name() const override { return "NotImplemented"; }
   Gradients apply(Gradients) override {
     fail(ErrorKind::kRuntime, "derivative for ", op_, " is not implemented");

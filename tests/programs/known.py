@@ -96,7 +96,7 @@ KNOWN = {
     ),
     "PyTorch resizes out= before it looks at the dimensions of an operand that is the same tensor": (
         "does not raise",
-        r"not (IndexError \(Dimension out of range|RuntimeError \((1D tensors expected|mat2 must be))",
+        r"not (IndexError \(Dimension out of range|RuntimeError \((1D tensors expected|mat2 must be|vector \+ matrix @))",
         r"lib\.(sum|mean|prod|amax|matmul)\(.*out=",
     ),
     "PyTorch does not notice operands with gaps in the written memory, and reads what it has written": (
@@ -135,7 +135,7 @@ KNOWN = {
         "does not raise", r"not RuntimeError \(Autograd not support dtype: \w+\)$", r"_scatter\(",
     ),
     "PyTorch's gradient of cummax and cummin of a tensor without elements is the tensor itself": (
-        "requires_grad", r"False, not True \(\w+\) \(no elements\)$", r"autograd\.grad\(",
+        "(grad )?requires_grad", r"False, not True( \(\w+\))? \(no elements\)$", r"autograd\.grad\(|backward\(",
     ),
     "PyTorch does not compare the dtypes of matrices if there is nothing to multiply": (
         "raises",
@@ -229,9 +229,12 @@ KNOWN_OF_PROGRAMS = {
     "PyTorch raises where a view of integers would get the history of a base that `.data =` has made floating": (
         "does not raise", r"not RuntimeError \(Autograd not support dtype: \w+\)$", r"\.data = ",
     ),
-    "PyTorch repeats view_as_real and view_as_complex for a base that `.data =` has given another dtype, and raises": (
+    "PyTorch repeats view_as_real and view_as_complex for a base that `.data =` or `out=` has changed, and raises": (
         "is_leaf|requires_grad|grad_fn", r"^\w+: \w+, not RuntimeError$",
-        r"(?s)view_as_(real|complex)\(.*\.data = |\.data = .*view_as_(real|complex)\(",
+        r"(?s)view_as_(real|complex)\(.*(\.data = |out=)|\.data = .*view_as_(real|complex)\(",
+    ),
+    "the last step to a view whose base `.data =` has given another dtype: PyTorch knows it": (
+        "grad_fn", r"ViewAs(Real|Complex)Backward0, not AsStridedBackward0$", r"\.data = ",
     ),
     # Its formulas, `at::real(grad)` and `at::imag(grad)`, contain the names of the operands.
     "PyTorch's complex saves its operands, which it does not read": (

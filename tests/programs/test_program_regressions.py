@@ -1579,3 +1579,14 @@ def test_the_gradient_of_a_part_is_row_major(part: str) -> None:
     grad = engine.autograd.grad((getattr(x, part) * 2).sum(), x)[0]
     assert grad.stride() == (3, 1)
     assert grad.tolist() == [[2 if part == "real" else 2j] * 3] * 2
+
+
+def test_what_has_no_derivative_fails_before_later_operands_get_a_gradient() -> None:
+    """Its Node has the priority of AccumulateGrad: of both, the one that is found first runs first."""
+    for is_first in (True, False):
+        x = engine.ones(2, requires_grad=True)
+        y = engine.ones(2, requires_grad=True) // 2
+        product = x * y if is_first else y * x
+        with pytest.raises(RuntimeError, match="floor_divide is not implemented"):
+            product.sum().backward()
+        assert (x.grad is not None) is is_first

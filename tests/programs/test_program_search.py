@@ -360,6 +360,18 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "v1 = lib.complex(x0, x0)\n"
         "with lib.no_grad():\n    x0[True] = 0.5\n"
         "v2 = lib.autograd.grad(v1, x0, v1)\n",
+        "x0 = lib.full((2, 3, 2), 3.0).requires_grad_()\n"
+        "v1 = lib.view_as_complex(x0)\n"
+        "v2 = x0.detach()\n"
+        "lib.gt(lib.ones((2, 1)), 2, out=x0)\n"
+        "v2.cumprod_(-3)\n",
+        "x0 = lib.ones(0).requires_grad_()\nx0.cummax(0)[0].sum().backward(create_graph=True)\n",
+        "x0 = lib.ones((2, 2))\n"
+        "v1 = x0.tensor_split(2)[0]\n"
+        "x0.data = lib.zeros(2, dtype=lib.complex128)\n"
+        "x0.resize_(1)\n"
+        "x0.requires_grad_()\n",
+        "x0 = lib.arange(0).view((2, 0))\nv1 = x0[1]\nlib.matmul(x0.unsqueeze(-2), v1, out=v1)\n",
     ],
     ids=[
         "bits",
@@ -390,6 +402,10 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "out of a product",
         "gradient without elements",
         "parts that were written",
+        "out of a complex",
+        "extremes of nothing",
+        "data of another view",
+        "out that is a vector",
     ],
 )
 def test_differences_that_have_a_reason(text: str) -> None:
