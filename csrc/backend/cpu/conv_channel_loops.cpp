@@ -33,7 +33,7 @@ struct Loops {
     if (p < pixels) f(pixels - kLanes, kLanes);
   }
 
-  static void pack(T* to, const int64_t* place, const T* from, int64_t plane, int64_t channels,
+  static void pack(T* to, const int64_t* target, const T* from, int64_t plane, int64_t channels,
                    int64_t pixels) {
     each_block(pixels, [&](int64_t first, int64_t n) {
       Line line[kLanes];
@@ -53,7 +53,7 @@ struct Loops {
       transpose_lines(line);
 #pragma GCC unroll 16
       for (int64_t p = 0; p < kLanes; ++p)
-        if (p < n) *reinterpret_cast<Line*>(to + place[first + p]) = line[p];
+        if (p < n) *reinterpret_cast<Line*>(to + target[first + p]) = line[p];
     });
   }
 
@@ -73,8 +73,7 @@ struct Loops {
       }
       T copied[kLanes * kLanes];
 #pragma GCC unroll 16
-      for (int64_t c = 0; c < kLanes; ++c)
-        *reinterpret_cast<Line*>(copied + c * kLanes) = line[c];
+      for (int64_t c = 0; c < kLanes; ++c) *reinterpret_cast<Line*>(copied + c * kLanes) = line[c];
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t p = 0; p < n; ++p) out[c * plane + p] = copied[c * kLanes + p];
     });
@@ -83,7 +82,7 @@ struct Loops {
   // ---- sums over taps
 
   template <int kPixels>
-  static void sum_tile(T* out, const int64_t* place, const T* weight, const T* start,
+  static void sum_tile(T* out, const int64_t* target, const T* weight, const T* start,
                        const int64_t* position, const Source& from) {
     const int64_t chunks = (from.taps + kChunk - 1) / kChunk;
     const T* x[kPixels];
@@ -101,23 +100,153 @@ struct Loops {
       }
 #pragma GCC unroll 8
       for (int p = 0; p < kPixels; ++p) {
-        T* const to = out + place[p];
+        T* const to = out + target[p];
         Channels::store(to, part[p] + Channels::load(chunk == 0 ? start : to));
       }
     }
   }
 
-  static void sum(T* out, const int64_t* place, const T* weight, const T* start,
+  static void sum(T* out, const int64_t* target, const T* weight, const T* start,
                   const Source& from) {
     int64_t p = 0;
     const auto run = [&]<int kPixels>() {
       for (; from.pixels - p >= kPixels; p += kPixels)
-        sum_tile<kPixels>(out, place + p, weight, start, from.position + p, from);
+        sum_tile<kPixels>(out, target + p, weight, start, from.position + p, from);
     };
     run.template operator()<kMaxPixels>();
     run.template operator()<4>();
     run.template operator()<2>();
     run.template operator()<1>();
+  }
+
+  // The sums fill all registers but the weights' and two.
+  static constexpr int max_pixels(int vectors) { return kRegisterBytes == 64 ? 14 : 12 / vectors; }
+
+  template <int kVectors, int kPixels>
+  static void numbers_tile(T* out, const int64_t* target, int64_t out_vector, const T* weight,
+                           const T* start, const int64_t* position, const Source& from) {
+    const int64_t chunks = (from.taps + kChunk - 1) / kChunk;
+    const T* x[kPixels];
+#pragma GCC unroll 28
+    for (int p = 0; p < kPixels; ++p) x[p] = from.input + position[p];
+    int64_t k = 0;
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      const int64_t end = from.taps * (chunk + 1) / chunks;
+      Vector part[kPixels][kVectors] = {};
+      for (; k < end; ++k) {
+        Vector w[kVectors];
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v)
+          w[v] = Channels::load(weight + (k * kVectors + v) * kLanes);
+        const int64_t offset = from.offset[k];
+#pragma GCC unroll 28
+        for (int p = 0; p < kPixels; ++p) {
+          const Vector in = Channels::all(x[p][offset]);
+#pragma GCC unroll 2
+          for (int v = 0; v < kVectors; ++v) part[p][v] += w[v] * in;
+        }
+      }
+#pragma GCC unroll 28
+      for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) {
+          T* const to = out + target[p] + v * out_vector;
+          Channels::store(to, part[p][v] + Channels::load(chunk == 0 ? start + v * kLanes : to));
+        }
+      }
+    }
+  }
+
+  using NumbersTile = void (*)(T*, const int64_t*, int64_t, const T*, const T*, const int64_t*,
+                               const Source&);
+  template <int kVectors, std::size_t... I>
+  static NumbersTile numbers_tile_of(int64_t pixels, std::index_sequence<I...>) {
+    static constexpr NumbersTile tiles[] = {numbers_tile<kVectors, static_cast<int>(I) + 1>...};
+    return tiles[pixels - 1];
+  }
+
+  // Adds kTaps adjacent taps of adjacent pixels: an input is loaded once for all taps that it
+  // meets.
+  template <int kTaps, int kPixels>
+  static void add_run(Vector (&sum)[kPixels], const T* weight, const T* x) {
+    Vector w[kTaps];
+#pragma GCC unroll 3
+    for (int k = 0; k < kTaps; ++k) w[k] = Channels::load(weight + k * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < kPixels + kTaps - 1; ++i) {
+      const Vector in = Channels::all(x[i]);
+#pragma GCC unroll 3
+      for (int k = 0; k < kTaps; ++k)
+        if (i >= k && i - k < kPixels) sum[i - k] += w[k] * in;
+    }
+  }
+
+  template <int kPixels>
+  static void row_tile(T* out, const int64_t* target, const T* weight, const T* start,
+                       const T* input, const Source& from) {
+    const int64_t runs = from.taps / from.run, chunks = (from.taps + kChunk - 1) / kChunk;
+    int64_t r = 0, k = 0;
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      const int64_t end = runs * (chunk + 1) / chunks;
+      Vector part[kPixels] = {};
+      for (; r < end; ++r) {
+        // The offset is loaded for each x: from a known distance, the compiler would keep
+        // inputs of one x for the next.
+        for (const int64_t last = k + from.run; k < last;) {
+          const T* x = input + from.offset[k];
+          const int64_t left = last - k, n = left > 3 ? 3 : left;
+          if (n == 3) add_run<3, kPixels>(part, weight, x);
+          if (n == 2) add_run<2, kPixels>(part, weight, x);
+          if (n == 1) add_run<1, kPixels>(part, weight, x);
+          k += n, weight += n * kLanes;
+        }
+      }
+#pragma GCC unroll 16
+      for (int p = 0; p < kPixels; ++p) {
+        T* const to = out + target[p];
+        Channels::store(to, part[p] + Channels::load(chunk == 0 ? start : to));
+      }
+    }
+  }
+
+  using RowTile = void (*)(T*, const int64_t*, const T*, const T*, const T*, const Source&);
+  template <std::size_t... I>
+  static RowTile row_tile_of(int64_t pixels, std::index_sequence<I...>) {
+    static constexpr RowTile tiles[] = {row_tile<static_cast<int>(I) + 1>...};
+    return tiles[pixels - 1];
+  }
+
+  // Calls f(first, number) for the tiles of n pixels, which are split evenly: a tile of few would
+  // wait for its own sums.
+  template <class F>
+  static void each_tile(int64_t n, int64_t max_size, const F& f) {
+    const int64_t tiles = (n + max_size - 1) / max_size;
+    for (int64_t t = 0; t < tiles; ++t) f(n * t / tiles, n * (t + 1) / tiles - n * t / tiles);
+  }
+
+  template <int kVectors>
+  static void sum_numbers(T* out, const int64_t* target, int64_t out_vector, const T* weight,
+                          const T* start, const Source& from) {
+    constexpr int kMax = max_pixels(kVectors);
+    each_tile(from.pixels, kMax, [&](int64_t first, int64_t n) {
+      const auto tile = numbers_tile_of<kVectors>(n, std::make_index_sequence<kMax>{});
+      tile(out, target + first, out_vector, weight, start, from.position + first, from);
+    });
+  }
+
+  // With a single vector, each product would need a load: adjacent taps share theirs.
+  static void sum_numbers_of_one(T* out, const int64_t* target, int64_t out_vector, const T* weight,
+                                 const T* start, const Source& from) {
+    constexpr int kMax = kRegisterBytes == 64 ? 14 : 10;
+    if (from.run == 1 || from.row < 4)
+      return sum_numbers<1>(out, target, out_vector, weight, start, from);
+    for (int64_t row = 0; row < from.pixels; row += from.row) {
+      each_tile(from.row, kMax, [&](int64_t first, int64_t n) {
+        const T* input = from.input + from.position[row + first];
+        const auto tile = row_tile_of(n, std::make_index_sequence<kMax>{});
+        tile(out, target + row + first, weight, start, input, from);
+      });
+    }
   }
 
   // ---- sums over pixels
@@ -129,7 +258,7 @@ struct Loops {
     Vector sum[kAtOnce][kTaps] = {};
     int64_t tap[kTaps];
     for (int k = 0; k < kTaps; ++k) tap[k] = offset[k];
-    const auto add = [&](Vector (&to)[kTaps], int64_t p) {
+    const auto add = [&](Vector(&to)[kTaps], int64_t p) {
       const Vector row = Channels::load(rows + p * kLanes);
       const T* x = from.input + from.position[p];
 #pragma GCC unroll 12
@@ -158,21 +287,23 @@ struct Loops {
     return tiles[taps - 1];
   }
 
-  // Splits the taps evenly: a tile of few would wait for its own sums.
   static void sum_products(T* sums, const T* rows, const Source& from) {
-    const int64_t tiles = (from.taps + kMaxTaps - 1) / kMaxTaps;
-    for (int64_t t = 0; t < tiles; ++t) {
-      const int64_t first = from.taps * t / tiles, end = from.taps * (t + 1) / tiles;
-      const auto tile = products_tile_of(end - first, std::make_index_sequence<kMaxTaps>{});
+    each_tile(from.taps, kMaxTaps, [&](int64_t first, int64_t n) {
+      const auto tile = products_tile_of(n, std::make_index_sequence<kMaxTaps>{});
       tile(sums + first * kLanes, rows, from.offset + first, from);
-    }
+    });
   }
 };
 
 template <class T>
 ConvChannelLoops<T> make() {
   using Here = Loops<T>;
-  return {Here::kLanes, Here::pack, Here::unpack, Here::sum, Here::sum_products};
+  return {Here::kLanes,
+          Here::pack,
+          Here::unpack,
+          Here::sum,
+          {Here::sum_numbers_of_one, Here::template sum_numbers<2>},
+          Here::sum_products};
 }
 
 }  // namespace

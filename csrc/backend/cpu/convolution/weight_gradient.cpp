@@ -14,8 +14,8 @@
 
 #include "backend/cpu/allocator.h"
 #include "backend/cpu/conv_weight_loops.h"
+#include "backend/cpu/convolution/by_channels.h"
 #include "backend/cpu/convolution/convolve.h"
-#include "backend/cpu/convolution/depthwise.h"
 #include "backend/cpu/convolution/product.h"
 #include "backend/cpu/convolution/trim.h"
 #include "backend/cpu/copy/elements.h"
@@ -391,8 +391,8 @@ void convolve_weight(const Tensor& out, const Tensor& rows, const Tensor& column
   if (is_product(rows, columns, out, options)) return weight_by_product(out, rows, columns);
   if (has_few_windows(rows, columns, out, options))
     return weight_by_windows(out, rows, columns, options);
-  if (is_depthwise(rows, columns, out, options))
-    return depthwise_weight(out, rows, columns, options);
+  if (channels_pay_for_weight(rows, columns, out, options))
+    return weight_by_channels(out, rows, columns, options);
   if (out.dtype() == DType::kFloat32)
     WeightGradient<float>(out, rows, columns, options, float_conv_weight_loops()).run();
   else
