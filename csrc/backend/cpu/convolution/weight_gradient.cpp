@@ -6,7 +6,7 @@
 // With a stride of 1 the inputs of a kernel element are a window of the input, read in place: the
 // gradient is spread to the input's row length (zeros between its rows), so that one long run of it
 // is multiplied by one of the input. With strides, or if there would be more zeros than pixels,
-// the inputs of each element are first copied to be contiguous.
+// the inputs of each element are first copied to be contiguous. Depthwise: by_channels.h.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
