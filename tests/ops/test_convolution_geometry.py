@@ -16,8 +16,10 @@ def arrays_and_options(draw: random.Random) -> tuple[tuple[Any, Any, Any], dict[
     """Draw an input, a weight and a bias, and the arguments that follow them."""
     dims = draw.choice((1, 2, 2, 3))
     numbers = np.random.default_rng(draw.getrandbits(32))
-    groups, transposed = draw.choice((1, 1, 2)), draw.random() < 0.5
-    inputs, outputs = groups * draw.choice((1, 3)), groups * draw.choice((1, 3, 9))
+    groups, transposed = draw.choice((1, 1, 2, 17)), draw.random() < 0.5
+    inputs, outputs = groups * draw.choice((1, 3)), groups * draw.choice((1, 3, 9, 40))
+    if groups == 17:
+        inputs = outputs = groups  # depthwise
 
     def each(low: int, high: int) -> list[int]:
         return [draw.randint(low, high) for _ in range(dims)]

@@ -32,14 +32,10 @@ inline V zip(V a, V b, std::index_sequence<I...>) {
   return __builtin_shufflevector(a, b, (kFrom + static_cast<int64_t>(I) / 2 + (I % 2) * n)...);
 }
 
-template <class T>
-inline void transpose_tile(T* dst, int64_t dst_stride, const T* src, int64_t src_stride) {
-  using V = typename Line<T>::Type;
-  constexpr int64_t n = kTileSide<T>;
+template <class V, int64_t n>
+inline void transpose_lines(V (&line)[n]) {
   constexpr auto lanes = std::make_index_sequence<n>{};
-  V line[n], zipped[n];
-#pragma GCC unroll 16
-  for (int64_t i = 0; i < n; ++i) line[i] = *reinterpret_cast<const V*>(src + i * src_stride);
+  V zipped[n];
 #pragma GCC unroll 4
   for (int64_t width = 1; width < n; width *= 2) {
 #pragma GCC unroll 8
@@ -50,6 +46,16 @@ inline void transpose_tile(T* dst, int64_t dst_stride, const T* src, int64_t src
 #pragma GCC unroll 16
     for (int64_t i = 0; i < n; ++i) line[i] = zipped[i];
   }
+}
+
+template <class T>
+inline void transpose_tile(T* dst, int64_t dst_stride, const T* src, int64_t src_stride) {
+  using V = typename Line<T>::Type;
+  constexpr int64_t n = kTileSide<T>;
+  V line[n];
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < n; ++i) line[i] = *reinterpret_cast<const V*>(src + i * src_stride);
+  transpose_lines(line);
 #pragma GCC unroll 16
   for (int64_t i = 0; i < n; ++i) *reinterpret_cast<V*>(dst + i * dst_stride) = line[i];
 }

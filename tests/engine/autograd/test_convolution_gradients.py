@@ -1,7 +1,8 @@
 """Gradients of convolutions are adjoints: `<gw, dw> = <g, conv(x, dw)>` and `<gx, dx> = <g, conv(dx, w)>`.
 
-The cases cover every way of computing them: vectors of rows or of pixels, windows read in place or copied, sums
-over taps or over inputs, groups, and numbers of channels that are not a multiple of a vector.
+The cases cover every way of computing them: vectors of rows, of pixels or of channels, windows read in place or
+copied, sums over taps or over inputs, groups, bands of an image, and numbers of channels that are not a multiple of a
+vector.
 """
 
 from __future__ import annotations
@@ -23,6 +24,17 @@ CASES = {
     "strided_few": ((2, 3, 11, 13), (2, 3, 3, 4), 3, 2, 1, 1, False),
     "dilated": ((2, 16, 12, 11), (17, 16, 3, 3), 1, 2, 2, 1, False),
     "depthwise": ((2, 8, 9, 9), (8, 1, 3, 3), 1, 1, 1, 8, False),
+    "depthwise_strided": ((3, 23, 9, 8), (23, 1, 3, 3), 2, 1, 1, 23, False),
+    "depthwise_line": ((2, 16, 40), (16, 1, 9), 1, 4, 1, 16, False),
+    "depthwise_volume": ((1, 16, 5, 6, 7), (16, 1, 3, 3, 3), 1, 1, 1, 16, False),
+    "depthwise_many_taps": ((2, 32, 7, 7), (32, 1, 9, 9), 1, 4, 1, 32, False),
+    "depthwise_bands": ((1, 16, 90, 80), (16, 1, 3, 3), 1, 2, 2, 16, False),
+    "depthwise_images": ((40, 16, 3, 3), (16, 1, 3, 3), 1, 1, 1, 16, False),
+    "depthwise_transposed": ((2, 16, 5, 6), (16, 1, 2, 2), 3, 0, 1, 16, True),
+    "bands": ((1, 64, 70, 66), (32, 64, 3, 3), 2, 1, 1, 1, False),
+    "bands_without_padding": ((1, 64, 70, 66), (32, 64, 3, 3), 2, 0, 1, 1, False),
+    "three_vectors": ((2, 16, 7, 7), (48, 16, 3, 3), 1, 1, 1, 1, False),
+    "rows_of_taps": ((2, 8, 6, 6, 6), (16, 8, 3, 3, 5), 1, 2, 1, 1, False),
     "groups": ((2, 32, 8, 8), (48, 16, 3, 3), 1, 0, 1, 2, False),
     "pointwise": ((2, 17, 6, 6), (33, 17, 1, 1), 1, 0, 1, 1, False),
     "line": ((3, 16, 40), (16, 16, 7), 2, 3, 1, 1, False),

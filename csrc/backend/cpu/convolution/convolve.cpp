@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend/cpu/conv_loops.h"
+#include "backend/cpu/convolution/by_channels.h"
 #include "backend/cpu/convolution/product.h"
 #include "backend/cpu/convolution/scatter.h"
 #include "backend/cpu/convolution/task.h"
@@ -524,6 +525,8 @@ void convolve(const Tensor& out, const Tensor& input, const Tensor& kernel, cons
     return convolve_windows(out, input, weight, bias, options);
   if (is_floating(out.dtype()) && scatter_pays(out, input, weight, options))
     return convolve_by_scatter(out, input, weight, bias, options);
+  if (channels_pay(out, input, weight, options))
+    return convolve_by_channels(out, input, weight, bias, options);
   switch (out.dtype()) {
     case DType::kFloat32: return run(out, input, weight, bias, options, float_conv_loops());
     case DType::kFloat64: return run(out, input, weight, bias, options, double_conv_loops());

@@ -3,7 +3,8 @@
 // Every output pixel is a sum over taps, and a tap is a fixed offset in a buffer that holds the
 // padded input. With a stride, the phases are stored separately, so that neighbours in the output
 // are neighbours there. A transposed convolution is one such sum per residue of the output index
-// modulo the stride. backend/cpu/conv_loops.h sums tiles of channels x pixels.
+// modulo the stride. backend/cpu/conv_loops.h sums tiles of channels x pixels. by_channels.h,
+// scatter.h and product.h have alternatives, each faster for some sizes.
 // Invariant: arguments are checked and `out` has the right sizes (ops/convolution/shapes.h).
 #pragma once
 

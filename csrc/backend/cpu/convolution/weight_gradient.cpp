@@ -6,7 +6,7 @@
 // With a stride of 1 the inputs of a kernel element are a window of the input, read in place: the
 // gradient is spread to the input's row length (zeros between its rows), so that one long run of it
 // is multiplied by one of the input. With strides, or if there would be more zeros than pixels,
-// the inputs of each element are first copied to be contiguous.
+// the inputs of each element are first copied to be contiguous. Depthwise: by_channels.h.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,6 +14,7 @@
 
 #include "backend/cpu/allocator.h"
 #include "backend/cpu/conv_weight_loops.h"
+#include "backend/cpu/convolution/by_channels.h"
 #include "backend/cpu/convolution/convolve.h"
 #include "backend/cpu/convolution/product.h"
 #include "backend/cpu/convolution/trim.h"
@@ -390,6 +391,8 @@ void convolve_weight(const Tensor& out, const Tensor& rows, const Tensor& column
   if (is_product(rows, columns, out, options)) return weight_by_product(out, rows, columns);
   if (has_few_windows(rows, columns, out, options))
     return weight_by_windows(out, rows, columns, options);
+  if (channels_pay_for_weight(rows, columns, out, options))
+    return weight_by_channels(out, rows, columns, options);
   if (out.dtype() == DType::kFloat32)
     WeightGradient<float>(out, rows, columns, options, float_conv_weight_loops()).run();
   else
