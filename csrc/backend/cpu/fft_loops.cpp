@@ -4,6 +4,7 @@
 
 #include "backend/cpu/fft_loops.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "backend/cpu/vectors.h"
@@ -396,9 +397,25 @@ void join(R* to, const R* re, const R* im, int64_t n, R scale) {
   }
 }
 
+template <class R, class Step>
+void join_apart(R* __restrict to, const R* re, Step re_step, const R* im, Step im_step, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) {
+    to[2 * k] = re[k * re_step];
+    to[2 * k + 1] = im[k * im_step];
+  }
+}
+
+template <class R>
+void join_any(R* to, const R* re, int64_t re_step, const R* im, int64_t im_step, int64_t n) {
+  constexpr std::integral_constant<int64_t, 2> two;
+  if (re_step == 1 && im_step == 1) return join(to, re, im, n, R(1));
+  if (re_step == 2 && im_step == 2) return join_apart(to, re, two, im, two, n);
+  join_apart(to, re, re_step, im, im_step, n);
+}
+
 template <class R>
 FftTable<R> table() {
-  return {run<R>, split<R>, join<R>};
+  return {run<R>, split<R>, join<R>, join_any<R>};
 }
 
 }  // namespace

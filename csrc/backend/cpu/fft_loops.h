@@ -35,6 +35,8 @@ struct FftTable {
   // Splits n contiguous complex numbers into their parts, and joins the parts times `scale`.
   void (*split)(R* re, R* im, const R* from, int64_t n);
   void (*join)(R* to, const R* re, const R* im, int64_t n, R scale);
+  // Joins parts that are re_step and im_step numbers apart, as those of other complex numbers are.
+  void (*join_apart)(R* to, const R* re, int64_t re_step, const R* im, int64_t im_step, int64_t n);
 };
 
 struct FftLoops {
