@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,8 +68,9 @@ def _swapped(dtype: str) -> Iterator[Sample]:
 
 
 def _bags(dtype: str) -> Iterator[Sample]:
-    for mode in ("sum", "mean", "max"):
-        yield Sample((indices([[0, 1, 1], [2, 0, 3]]), array(dtype, 4, 5)), {"mode": mode}, mode)
+    for mode, width in itertools.product(("sum", "mean", "max"), (5, 16, 83)):
+        table = array(dtype, 4, width)
+        yield Sample((indices([[0, 1, 1], [2, 0, 3]]), table), {"mode": mode}, f"{mode} {width}")
 
 
 def _bagged(index: np.ndarray, table: np.ndarray, mode: str) -> np.ndarray:

@@ -115,6 +115,52 @@ def test_lu_solve_on_either_side(dtype: str, left: bool, adjointed: bool) -> Non
     assert_close(used @ x if left else x @ used, b + np.zeros_like(x))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 4, 5, 8, 9, 16, 17, 32, 33])  # up to 32 without LAPACK
+@pytest.mark.parametrize("scale", [1e-30, 1e-6, 1, 1e30])  # LAPACK scales the smallest and largest
+def test_all_sizes_and_scales(n: int, dtype: str, scale: float) -> None:
+    a = matrix(dtype, 3, n, n) + 2 * n**0.5 * np.eye(n, dtype=dtype)
+    a, x = np.asarray(a * scale, dtype), engine.tensor(np.asarray(a * scale, dtype))
+    unit = np.asarray(1 / scale, dtype)
+    for shape in ((n, n), (n, (n + 1) // 2), ((n + 1) // 2, n)):
+        part = slice(None), slice(shape[0]), slice(shape[1])
+        q, r = arrays(*engine.linalg.qr(x[part]))
+        expected_q, expected_r = np.linalg.qr(a[part])  # the signs are LAPACK's
+        assert_close(q, expected_q)
+        assert_close(r * unit, expected_r * unit)
+        (s,) = arrays(engine.linalg.svdvals(x[part]))
+        assert_close(s * unit, np.linalg.svd(a[part], compute_uv=False) * unit)
+    values, vectors = arrays(*engine.linalg.eigh(x))
+    assert_close(values * unit, np.linalg.eigh(a)[0] * unit)
+    assert_orthonormal(vectors)
+    assert_close(arrays(engine.linalg.eigvalsh(x))[0] * unit, values * unit)
+    assert_close(arrays(engine.linalg.inv(x))[0] / unit, np.linalg.inv(a * unit))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("tiny", [0, 1e-22, 1e-40])
+def test_qr_of_a_column_whose_squares_underflow(dtype: str, tiny: float) -> None:
+    if dtype == "float64":
+        tiny = tiny**7.5
+    a = np.array([[1, 0, 0], [0, 3 * tiny, 0], [0, 4 * tiny, 2]], dtype)
+    q, r = arrays(*engine.linalg.qr(engine.tensor(a)))
+    assert_orthonormal(q)
+    assert_close(np.abs(r[1, 1]), np.hypot(a[1, 1], a[2, 1]))
+    if tiny:
+        assert_close(q[:, 1], np.array([0, -0.6, -0.8], dtype))
+        assert abs(r[1, 1] + 5 * tiny) < 1e-3 * tiny
+    else:
+        np.testing.assert_array_equal(q, np.eye(3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [2, 3, 7, 16, 32])
+def test_inv_finds_a_repeated_row(n: int, dtype: str) -> None:
+    a = matrix(dtype, n, n)
+    a[-1] = a[0]
+    assert engine.linalg.inv_ex(engine.tensor(a)).info == n
+
+
 def test_a_bad_matrix_of_a_batch_is_named() -> None:
     batch = engine.stack([engine.eye(2), engine.zeros(2, 2)])
     with pytest.raises(engine.linalg.LinAlgError, match=r"\(Batch element 1\)"):

@@ -154,3 +154,57 @@ def test_digamma_at_its_special_points() -> None:
     for dtype, tolerance in kinds:
         y = engine.tensor(inputs, dtype=dtype).digamma()
         np.testing.assert_allclose(y.float().numpy(), np.array(expected, "float32"), tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_gradients_of_distances(n: int, dtype: str) -> None:
+    x, y = numbers(3, n, dtype=dtype), numbers(5, n + 1, dtype=dtype)[:, 1:]
+    y[2] = x[1]
+    a, b = (engine.from_numpy(v).requires_grad_() for v in (x, y))
+    weights = numbers(3, 5, dtype=dtype)
+    (engine.cdist(a, b) * engine.from_numpy(weights)).sum().backward()
+    gaps = (x[:, None] - y[None]).astype("float64")
+    distances = np.sqrt((gaps**2).sum(-1))
+    pulls = (weights / np.where(distances == 0, np.inf, distances))[..., None] * gaps
+    tolerance = 1e-5 if dtype == "float32" else 1e-13
+    np.testing.assert_allclose(a.grad.numpy(), pulls.sum(1), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(b.grad.numpy(), -pulls.sum(0), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("length", [0, 1, 3, 4, 7, 8, 12, 40])  # 2 length + 1 states, in eights
+@pytest.mark.parametrize("classes", [5, 8, 17])
+def test_ctc_loss(length: int, classes: int, dtype: str) -> None:
+    steps, rng = 2 * length + 3, np.random.default_rng(length)
+    logs = numbers(steps, 1, classes)
+    logs = (logs - np.log(np.exp(logs).sum(2, keepdims=True))).astype(dtype)
+    target = rng.integers(1, classes, (1, length))
+    x = engine.from_numpy(logs).requires_grad_()
+    loss = engine.nn.functional.ctc_loss(
+        x, engine.from_numpy(target), [steps], [length], reduction="sum"
+    )
+    loss.backward()
+    labels = np.zeros(2 * length + 1, int)
+    labels[1::2] = target[0]
+    skips = np.append([0, 0], labels[2:] != labels[:-2])[: len(labels)]
+    scores = np.exp(logs[:, 0].astype("longdouble"))[:, labels]
+
+    def paths(scores: np.ndarray, skips: np.ndarray) -> np.ndarray:
+        """The probability of the paths up to each step and state."""
+        reached = [np.where(np.arange(len(labels)) < 2, scores[0], 0)]
+        for score in scores[1:]:
+            near, far = (np.append(np.zeros(k), reached[-1])[: len(labels)] for k in (1, 2))
+            reached.append((reached[-1] + near + far * skips) * score)
+        return np.array(reached)
+
+    alpha = paths(scores, skips)
+    beta = paths(scores[::-1, ::-1], np.append([0, 0], skips[:1:-1])[: len(labels)])[::-1, ::-1]
+    total = alpha[-1, -2:].sum()
+    shares = np.zeros((steps, classes))
+    for state, label in enumerate(labels):
+        shares[:, label] += alpha[:, state] * beta[:, state] / scores[:, state] / total
+    tolerance = 1e-4 if dtype == "float32" else 1e-11
+    np.testing.assert_allclose(loss.item(), -np.log(total), rtol=tolerance)
+    expected = np.exp(logs[:, 0]) - shares
+    np.testing.assert_allclose(x.grad.numpy()[:, 0], expected, rtol=tolerance, atol=tolerance)

@@ -139,3 +139,23 @@ def test_nan_stays_nan_and_zero_keeps_its_sign(name: str) -> None:
     if name in ("tanh", "erf", "erfinv"):
         zero = getattr(engine, name)(engine.full((20,), -0.0)).tolist()
         assert all(v == 0 and math.copysign(1, v) < 0 for v in zero)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_erfinv_of_doubles(sign: int) -> None:
+    import engine
+
+    values = {  # by mpmath; its polynomials change at w = 6.25 and 16 with w = -log(1 - y**2)
+        2**-60: 7.68679326312823539e-19,
+        0.25: 0.225312055012178105,
+        0.75: 0.813419847597618542,
+        1 - 2**-9: 2.19009996835376764,
+        1 - 2**-11: 2.46575495872275487,
+        1 - 2**-23: 3.74392116277679962,
+        1 - 2**-26: 4.00413188511447529,
+        1 - 2**-53: 5.86358474875516793,
+        1: math.inf,
+    }
+    points = engine.tensor([sign * y for y in values], dtype=engine.float64)
+    got = points.repeat(2).erfinv().tolist()
+    assert got == pytest.approx([sign * x for x in values.values()] * 2, rel=1e-15, abs=0)

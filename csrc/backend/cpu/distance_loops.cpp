@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/cpu/vectors.h"
+
 namespace uh::UH_ISA {
 namespace {
 
@@ -91,9 +93,50 @@ T sign(T v) {
   return static_cast<T>((v > 0) - (v < 0));
 }
 
+// out[i] = the sum of scale[j] (x[i] - y[j k + i]) over j, for kWidth columns i from each of kCount
+// first ones. The sums stay in registers.
+template <int kWidth, int kCount, class T>
+void pull_columns(T* out, const T* x, const T* y, const T* scale, int64_t n, int64_t k,
+                  const int64_t* first) {
+  typedef T Vector __attribute__((vector_size(kWidth * sizeof(T))));
+  typedef T Loose __attribute__((vector_size(kWidth * sizeof(T)), aligned(alignof(T)), may_alias));
+  Vector at[kCount], sum[kCount] = {};
+#pragma GCC unroll 4
+  for (int v = 0; v < kCount; ++v) at[v] = *reinterpret_cast<const Loose*>(x + first[v]);
+  for (int64_t j = 0; j < n; ++j) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kCount; ++v)
+      sum[v] += scale[j] * (at[v] - *reinterpret_cast<const Loose*>(y + j * k + first[v]));
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kCount; ++v) *reinterpret_cast<Loose*>(out + first[v]) = sum[v];
+}
+
+// All columns: vectors of kWidth <= k, of which the last may overlap its neighbour.
+template <int kWidth, class T>
+void pull_straight(T* out, const T* x, const T* y, const T* scale, int64_t n, int64_t k) {
+  if constexpr (kWidth > 1) {
+    if (k < kWidth) return pull_straight<kWidth / 2>(out, x, y, scale, n, k);
+  }
+  const auto next = [&](int64_t i) { return i + kWidth < k ? i : k - kWidth; };
+  int64_t i = 0;
+  for (; i + 2 * kWidth < k; i += 4 * kWidth) {
+    const int64_t first[] = {i, next(i + kWidth), next(i + 2 * kWidth), next(i + 3 * kWidth)};
+    pull_columns<kWidth, 4>(out, x, y, scale, n, k, first);
+  }
+  if (i >= k) return;
+  const int64_t first[] = {next(i), next(i + kWidth)};
+  pull_columns<kWidth, 2>(out, x, y, scale, n, k, first);
+}
+
 // A distance of 0 has no direction: its gradient is 0.
 template <class T>
-void pull(T* out, const T* x, const T* y, const T* g, const T* d, int64_t n, int64_t k, double p) {
+void pull(T* out, const T* x, const T* y, const T* g, const T* d, T* scales, int64_t n, int64_t k,
+          double p) {
+  if (p == 2) {
+    for (int64_t j = 0; j < n; ++j) scales[j] = d[j] == 0 ? T(0) : g[j] / d[j];
+    return pull_straight<Lanes<T>::kCount>(out, x, y, scales, n, k);
+  }
   for (int64_t i = 0; i < k; ++i) out[i] = 0;
   if (p == 0) return;
   for (int64_t j = 0; j < n; ++j, y += k) {
@@ -102,10 +145,7 @@ void pull(T* out, const T* x, const T* y, const T* g, const T* d, int64_t n, int
       continue;
     }
     if (d[j] == 0) continue;
-    if (p == 2) {
-      const T scale = g[j] / d[j];
-      for (int64_t i = 0; i < k; ++i) out[i] += scale * (x[i] - y[i]);
-    } else if (p == std::numeric_limits<double>::infinity()) {
+    if (p == std::numeric_limits<double>::infinity()) {
       for (int64_t i = 0; i < k; ++i) {
         const T gap = x[i] - y[i];
         out[i] += __builtin_fabs(gap) == d[j] ? g[j] * sign(gap) : T(0);

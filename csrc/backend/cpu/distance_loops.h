@@ -21,10 +21,11 @@ struct DistanceLoops {
   void (*row_double)(double* out, const double* x, const double* y, int64_t first, int64_t n,
                      int64_t k, double p);
   // out = sum over j of g[j] times the gradient by x of d[j], the distance of x to row j of y.
+  // `room` is for n numbers.
   void (*pull_float)(float* out, const float* x, const float* y, const float* g, const float* d,
-                     int64_t n, int64_t k, double p);
+                     float* room, int64_t n, int64_t k, double p);
   void (*pull_double)(double* out, const double* x, const double* y, const double* g,
-                      const double* d, int64_t n, int64_t k, double p);
+                      const double* d, double* room, int64_t n, int64_t k, double p);
 };
 
 UH_PER_ISA(DistanceLoops, distance_loops)

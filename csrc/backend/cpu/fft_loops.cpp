@@ -4,6 +4,7 @@
 
 #include "backend/cpu/fft_loops.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "backend/cpu/vectors.h"
@@ -396,9 +397,116 @@ void join(R* to, const R* re, const R* im, int64_t n, R scale) {
   }
 }
 
+template <class R, class Step>
+void join_apart(R* __restrict to, const R* re, Step re_step, const R* im, Step im_step, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) {
+    to[2 * k] = re[k * re_step];
+    to[2 * k + 1] = im[k * im_step];
+  }
+}
+
+template <class R>
+void join_any(R* to, const R* re, int64_t re_step, const R* im, int64_t im_step, int64_t n) {
+  constexpr std::integral_constant<int64_t, 2> two;
+  if (re_step == 1 && im_step == 1) return join(to, re, im, n, R(1));
+  if (re_step == 2 && im_step == 2) return join_apart(to, re, two, im, two, n);
+  join_apart(to, re, re_step, im, im_step, n);
+}
+
+template <class R>
+void to_spectrum(const RealLine<R>& line, R* __restrict spectrum, const R* __restrict re,
+                 const R* __restrict im, R scale) {
+  const int64_t half = line.half;
+  const R* __restrict root_re = line.root_re;
+  const R* __restrict root_im = line.root_im;
+  const R by = scale / 2;
+  spectrum[0] = (re[0] + im[0]) * scale;
+  spectrum[2 * half] = (re[0] - im[0]) * scale;
+  spectrum[1] = spectrum[2 * half + 1] = 0;
+  for (int64_t k = 1; k < half; ++k) {
+    const R sum_re = re[k] + re[half - k], sum_im = im[k] - im[half - k];
+    const R gap_re = re[k] - re[half - k], gap_im = im[k] + im[half - k];
+    spectrum[2 * k] = (sum_re + (root_re[k] * gap_im + root_im[k] * gap_re)) * by;
+    spectrum[2 * k + 1] = (sum_im - (root_re[k] * gap_re - root_im[k] * gap_im)) * by;
+  }
+}
+
+template <class R>
+void mirror(R* spectrum, int64_t half, int64_t n) {
+  const R* __restrict from = spectrum + 2 * (n - half - 1);  // backward from here
+  R* __restrict to = spectrum + 2 * (half + 1);
+  for (int64_t k = 0; k < n - half - 1; ++k) {
+    to[2 * k] = from[-2 * k];
+    to[2 * k + 1] = -from[-2 * k + 1];
+  }
+}
+
+template <class R>
+void from_spectrum(const RealLine<R>& line, R* __restrict re, R* __restrict im,
+                   const R* __restrict spectrum_re, const R* __restrict spectrum_im) {
+  const int64_t half = line.half;
+  const R* __restrict root_re = line.root_re;
+  const R* __restrict root_im = line.root_im;
+  re[0] = spectrum_re[0] + spectrum_re[half];
+  im[0] = spectrum_re[0] - spectrum_re[half];
+  for (int64_t k = 1; k < half; ++k) {
+    const R sum_re = spectrum_re[k] + spectrum_re[half - k],
+            sum_im = spectrum_im[k] - spectrum_im[half - k],
+            gap_re = spectrum_re[k] - spectrum_re[half - k],
+            gap_im = spectrum_im[k] + spectrum_im[half - k];
+    re[k] = sum_re - (root_re[k] * gap_im - root_im[k] * gap_re);
+    im[k] = sum_im + (root_re[k] * gap_re + root_im[k] * gap_im);
+  }
+}
+
+// Calls f(together), which is a constant if it is a register's lanes, as in most calls.
+template <class R, class F>
+void with_lanes(int64_t together, const F& f) {
+  constexpr int64_t kMaxLines = 64 / static_cast<int64_t>(sizeof(R));
+  if (together == kMaxLines) return f(std::integral_constant<int64_t, kMaxLines>{});
+  if (together == 1) return f(std::integral_constant<int64_t, 1>{});
+  f(together);
+}
+
+template <class R>
+void gather(double* __restrict to, const R* __restrict from, const int64_t* order, int64_t n,
+            int64_t together) {
+  with_lanes<R>(together, [=](auto lanes) {
+    for (int64_t q = 0; q < n; ++q)
+      for (int64_t i = 0; i < lanes; ++i)
+        to[q * lanes + i] = static_cast<double>(from[order[q] * lanes + i]);
+  });
+}
+
+template <class R>
+void scatter(R* __restrict to, const double* __restrict from, const int64_t* order, int64_t n,
+             int64_t together) {
+  with_lanes<R>(together, [=](auto lanes) {
+    for (int64_t q = 0; q < n; ++q)
+      for (int64_t i = 0; i < lanes; ++i)
+        to[order[q] * lanes + i] = static_cast<R>(from[q * lanes + i]);
+  });
+}
+
+template <class R>
+void multiply(double* __restrict re, double* __restrict im, const double* __restrict factors,
+              int64_t n, int64_t together) {
+  with_lanes<R>(together, [=](auto lanes) {
+    for (int64_t q = 0; q < n; ++q) {
+      const double by_re = factors[2 * q], by_im = factors[2 * q + 1];
+      for (int64_t i = 0; i < lanes; ++i) {
+        const double a = re[q * lanes + i], b = im[q * lanes + i];
+        re[q * lanes + i] = a * by_re - b * by_im;
+        im[q * lanes + i] = a * by_im + b * by_re;
+      }
+    }
+  });
+}
+
 template <class R>
 FftTable<R> table() {
-  return {run<R>, split<R>, join<R>};
+  return {run<R>,     split<R>,    join<R>,        join_any<R>, gather<R>,
+          scatter<R>, multiply<R>, to_spectrum<R>, mirror<R>,   from_spectrum<R>};
 }
 
 }  // namespace

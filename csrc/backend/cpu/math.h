@@ -75,27 +75,35 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
   inline float copysign(float x, float y) { return ::copysignf(x, y); }
   inline double copysign(double x, double y) { return ::copysign(x, y); }
 
-  // As erfinv_float for small |y|, with a polynomial that needs no correction. Else the polynomials
-  // are accurate to 1e-6, and one step of Halley's method follows, whose error is of third order.
+  // Giles, "Approximating the erfinv function" (2010): y P(w) with w = -log(1 - y**2); near the
+  // ends, y P(sqrt(w)). Up to 4 ulp.
   [[gnu::always_inline]] inline double erfinv(double y) {
-    const double a = fabs(y), rest = 1 - a, w = -log(rest * (1 + a));
-    const double direct = polynomial(
-        w - 0.14385, -1.0014592951027912e-06, -4.9100240623323188e-07, -9.996851432479845e-07,
-        1.0044978674503381e-06, 4.7909460217407902e-05, -9.3997716560393312e-05,
-        -0.0023990275588106607, 0.010527130584481426, 0.23519002861782762, 0.91983407711945697);
-    const double near = polynomial(w - 2.64, 1.6602463195810258e-08, 3.7702911863651128e-07,
-                                   -3.0446902720012402e-06, -7.2285327137592463e-06,
-                                   0.00021407005039582975, -0.0011323051022521478,
-                                   -0.004678209174269159, 0.24539961773917687, 1.5358538021260331);
+    const double a = fabs(y), w = -log((1 - a) * (1 + a)), root = ::sqrt(w);
+    const double middle =
+        polynomial(w - 3.125, -3.64441206401782e-21, -1.6850591381820166e-19, 1.28584807152564e-18,
+                   1.1157877678025181e-17, -1.333171662854621e-16, 2.0972767875968562e-17,
+                   6.637638134358324e-15, -4.054566272975207e-14, -8.151934197605472e-14,
+                   2.6335093153082323e-12, -1.2975133253453532e-11, -5.415412054294628e-11,
+                   1.0512122733215323e-09, -4.112633980346984e-09, -2.9070369957882005e-08,
+                   4.2347877827932404e-07, -1.3654692000834679e-06, -1.3882523362786469e-05,
+                   0.00018673420803405714, -0.000740702534166267, -0.006033670871430149,
+                   0.24015818242558962, 1.6536545626831027);
+    const double near = polynomial(
+        root - 3.25, 2.2137376921775787e-09, 9.075656193888539e-08, -2.7517406297064545e-07,
+        1.8239629214389228e-08, 1.5027403968909828e-06, -4.013867526981546e-06,
+        2.9234449089955446e-06, 1.2475304481671779e-05, -4.7318229009055734e-05,
+        6.828485145957318e-05, 2.4031110387097894e-05, -0.0003550375203628475,
+        0.0009532893797373805, -0.0016882755560235047, 0.002491442096107851, -0.003751208507569241,
+        0.005370914553590064, 1.0052589676941592, 3.0838856104922208);
     const double far = polynomial(
-        ::sqrt(w) - 4.168033988749895, 1.7824751709546085e-05, -5.4955556871003064e-05,
-        1.1772289676768855e-05, 2.1498230548604516e-05, 0.00025926181777801913,
-        -0.00077112004703494444, 0.00086096521787689881, 1.0098704530073199, 4.0094458641059925);
-    const double x = a * (w < 5 ? near : far);
-    const double step = (::erfc(x) - rest) * ::exp(x * x) * 0.88622692545275801365;
-    const double corrected = x + step / (1 - x * step);
-    const double result = w < 0.2876 ? a * direct : corrected;
-    return copysign(a == 1 ? std::numeric_limits<double>::infinity() : result, y);
+        root - 5, -2.7109920616438573e-11, -2.555641816996525e-10, 1.5076572693500548e-09,
+        -3.789465440126737e-09, 7.61570120807834e-09, -1.496002662714924e-08, 2.914795345090108e-08,
+        -6.771199775845234e-08, 2.2900482228026655e-07, -9.9298272942317e-07, 4.526062597223154e-06,
+        -1.968177810553167e-05, 7.599527703001776e-05, -0.00021503011930044477,
+        -0.00013871931833623122, 1.0103004648645344, 4.849906401408584);
+    const double outer = w < 16 ? near : far;
+    const double ratio = w < 6.25 ? middle : outer;
+    return y * (a == 1 ? std::numeric_limits<double>::infinity() : ratio);
   }
   [[gnu::always_inline]] inline float erfinv(float y) { return erfinv_float(y); }
 

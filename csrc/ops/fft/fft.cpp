@@ -65,10 +65,11 @@ int64_t one_dim(const Tensor& t, int64_t dim, std::string_view op) {
 
 Tensor c2c(const Tensor& self, MaybeInt n, int64_t dim, const Norm& norm, bool forward,
            std::string_view op) {
-  const Tensor t = promoted(self, true);
-  const int64_t d = one_dim(t, dim, op);
-  return ops::_fft_c2c(resized(t, d, points(n, t.size(d))), {d}, normalization(norm, forward),
-                       forward);
+  const bool from_real = forward && !is_complex(self.dtype());
+  const Tensor t = promoted(self, !from_real);
+  const int64_t d = one_dim(t, dim, op), by = normalization(norm, forward);
+  const Tensor lines = resized(t, d, points(n, t.size(d)));
+  return from_real ? ops::_fft_r2c(lines, {d}, by, false) : ops::_fft_c2c(lines, {d}, by, forward);
 }
 
 Tensor r2c(const Tensor& self, MaybeInt n, int64_t dim, const Norm& norm, bool forward,

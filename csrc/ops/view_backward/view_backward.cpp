@@ -40,7 +40,7 @@ Tensor diagonal_backward(KeySet keys, const Tensor& grad_output, const Dims& inp
   return filled(full, diagonal(keys, full, offset, dim1, dim2), grad_output);
 }
 
-// Adds one position of the window at a time: these positions never overlap between windows.
+// Adds `step` positions of the windows at a time: these never overlap between windows.
 Tensor unfold_backward(KeySet keys, const Tensor& grad_in, const Dims& input_sizes, int64_t dim,
                        int64_t size, int64_t step) {
   const Tensor full = zeros_on(input_sizes, grad_in.dtype(), grad_in.device());
@@ -51,10 +51,13 @@ Tensor unfold_backward(KeySet keys, const Tensor& grad_in, const Dims& input_siz
   check(windows.sizes() == grad_in.sizes(), "unfold_backward: the gradient has sizes ",
         grad_in.sizes(), ", the windows ", windows.sizes());
   if (input_sizes.empty()) {
-    return filled(full, full, ops::reshape(grad_in, Dims{}));
+    return size == 0 ? full : filled(full, full, ops::reshape(grad_in, Dims{}));
   }
-  for (int64_t at = 0; at < size; ++at)
-    ops::add_(select(keys, windows, -1, at), select(keys, grad_in, -1, at), Scalar(1));
+  for (int64_t at = 0; at < size; at += std::min(step, size - at)) {
+    const int64_t length = std::min(step, size - at);
+    ops::add_(narrow(keys, windows, -1, at, length), narrow(keys, grad_in, -1, at, length),
+              Scalar(1));
+  }
   return full;
 }
 

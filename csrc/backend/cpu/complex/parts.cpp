@@ -5,15 +5,22 @@
 #include "generated/kernels/complex.h"
 #include "generated/ops/arithmetic.h"
 #include "ops/complex/shapes.h"
+#include "ops/geometry.h"
 
 namespace uh::kernels {
 namespace {
 
 template <class R>
 void interleave(const Tensor& real, const Tensor& imag, const Tensor& result) {
-  parallel_for(0, result.numel(), 32768, [&](int64_t lo, int64_t hi) {
-    fft_loops().of<R>().join(result.data_as<R>() + 2 * lo, real.data_as<R>() + lo,
-                             imag.data_as<R>() + lo, hi - lo, R(1));
+  if (result.numel() == 0) return;
+  const auto g = make_geometry<3>(
+      result.sizes(),
+      {IntSpan(result.strides()), IntSpan(real.strides()), IntSpan(imag.strides())});
+  if (g.rows() > 1) return interleave<R>(as_contiguous(real), as_contiguous(imag), result);
+  const int64_t re_step = g.row_stride(1), im_step = g.row_stride(2);
+  parallel_for(0, g.row(), 32768, [&](int64_t lo, int64_t hi) {
+    fft_loops().of<R>().join_apart(result.data_as<R>() + 2 * lo, real.data_as<R>() + lo * re_step,
+                                   re_step, imag.data_as<R>() + lo * im_step, im_step, hi - lo);
   });
 }
 
@@ -27,9 +34,9 @@ void conj_physical_inplace(KeySet, const Tensor& self) {
 void complex(const Tensor& real, const Tensor& imag, const Tensor& result) {
   if (result.is_contiguous() && real.sizes() == imag.sizes() && real.dtype() == imag.dtype()) {
     if (result.dtype() == DType::kComplex64 && real.dtype() == DType::kFloat32)
-      return interleave<float>(as_contiguous(real), as_contiguous(imag), result);
+      return interleave<float>(real, imag, result);
     if (result.dtype() == DType::kComplex128 && real.dtype() == DType::kFloat64)
-      return interleave<double>(as_contiguous(real), as_contiguous(imag), result);
+      return interleave<double>(real, imag, result);
   }
   copy_elements(complex_part(result, 0), real);
   copy_elements(complex_part(result, 1), imag);

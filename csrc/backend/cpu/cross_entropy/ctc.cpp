@@ -1,8 +1,8 @@
 // ctc_loss: the probability of all alignments, by the forward recursion over the targets with
 // blanks between them.
 //
-// A sequence has 2 S + 1 labels: blank, target, blank, ..., blank. alpha[t][s] is the log of the
-// total probability of the paths that are at label s after t + 1 steps.
+// alpha[t][s] is the log of the total probability of the paths that are in state s after t + 1
+// steps.
 #include <cmath>
 #include <limits>
 
@@ -17,30 +17,21 @@ namespace {
 
 // Computes one sequence's alpha (steps x states) and returns its negative log-likelihood.
 template <class T>
-double forward(const T* score, int64_t by_step, int64_t by_class, const int64_t* target,
-               int64_t target_step, int64_t steps, int64_t length, int64_t blank, T* alpha,
-               int64_t width) {
-  const int64_t states = 2 * length + 1;
-  const auto label = [&](int64_t s) { return s % 2 ? target[s / 2 * target_step] : blank; };
-  const auto at = [&](int64_t t, int64_t s) {
-    return static_cast<double>(score[t * by_step + label(s) * by_class]);
-  };
-  if (steps == 0) return length == 0 ? 0 : -kNever;
-  alpha[0] = static_cast<T>(at(0, 0));
-  if (length > 0) alpha[1] = static_cast<T>(at(0, 1));
-  for (int64_t t = 1; t < steps; ++t) {
-    const T* before = alpha + (t - 1) * width;
-    for (int64_t s = 0; s < states; ++s) {
-      const double stay = static_cast<double>(before[s]);
-      const double next = s > 0 ? static_cast<double>(before[s - 1]) : kNever;
-      const bool skips = s > 1 && label(s) != blank && label(s) != label(s - 2);
-      const double skip = skips ? static_cast<double>(before[s - 2]) : kNever;
-      alpha[t * width + s] = static_cast<T>(log_add(stay, next, skip) + at(t, s));
-    }
+double forward(const States& states, const T* score, int64_t by_step, int64_t by_class,
+               int64_t steps, T* alpha, int64_t width) {
+  const int64_t count = states.count();
+  if (steps == 0) return count == 1 ? 0 : -kNever;
+  PaddedLogs before(count), now(count), own(count);
+  double *from = before.data(), *to = now.data();
+  for (int64_t t = 0; t < steps; ++t, std::swap(from, to)) {
+    states.read(own.data(), score + t * by_step, by_class);
+    if (t > 0)
+      ctc_loops().step(to, from, own.data(), states.skips_to.data(), -1, padded(count));
+    else
+      std::copy_n(own.data(), std::min<int64_t>(count, 2), to);
+    for (int64_t s = 0; s < count; ++s) alpha[t * width + s] = static_cast<T>(to[s]);
   }
-  const T* last = alpha + (steps - 1) * width;
-  const double one = static_cast<double>(last[states - 1]);
-  return -log_add(one, length > 0 ? static_cast<double>(last[states - 2]) : kNever, kNever);
+  return -log_add(from[count - 1], from[count - 2]);  // the last two states
 }
 
 }  // namespace
@@ -66,10 +57,10 @@ void ctc_loss_forward(const Tensor& log_probs, const Tensor& targets, const Dims
     parallel_for(0, batch, 1, [&](int64_t lo, int64_t hi) {
       for (int64_t b = lo; b < hi; ++b) {
         const auto i = static_cast<size_t>(b);
-        const double loss =
-            forward(log_probs.data_as<T>() + b * log_probs.stride(1), log_probs.stride(0),
-                    log_probs.stride(2), number + laid.starts[i], laid.step, input_lengths[i],
-                    target_lengths[i], blank, alpha.data_as<T>() + b * steps * width, width);
+        const States states(number + laid.starts[i], laid.step, target_lengths[i], blank);
+        const double loss = forward(states, log_probs.data_as<T>() + b * log_probs.stride(1),
+                                    log_probs.stride(0), log_probs.stride(2), input_lengths[i],
+                                    alpha.data_as<T>() + b * steps * width, width);
         out.data_as<T>()[b] = static_cast<T>(loss);
       }
     });

@@ -1,5 +1,6 @@
 // The gradient of ctc_loss. beta[t][s] is the log of the probability of all continuations from
-// label s at step t; alpha + beta, summed over a class's labels, is its share of the alignments.
+// state s at step t, its own score included; so exp(alpha + beta - score + loss) is the share of
+// the alignments that pass through it.
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/cross_entropy/alignments.h"
 #include "base/parallel.h"
@@ -9,41 +10,38 @@
 namespace uh::kernels {
 namespace {
 
-struct Sequence {
-  const int64_t* target;
-  int64_t step, steps, length, blank, classes;
-
-  int64_t states() const { return 2 * length + 1; }
-  int64_t label(int64_t s) const { return s % 2 ? target[s / 2 * step] : blank; }
-};
-
 // Computes one sequence's gradient; `score` and `out` are (steps, ...) with separate strides.
 template <class T>
-void backward(const Sequence& q, const T* score, int64_t by_step, int64_t by_class, const T* alpha,
-              int64_t width, double loss, double grad, T* out, int64_t out_step) {
-  const int64_t states = q.states();
-  std::vector<double> current(static_cast<size_t>(states + 2), kNever), next = current;
-  std::vector<double> of_class(static_cast<size_t>(q.classes));
-  for (int64_t t = q.steps - 1; t >= 0; --t) {
-    std::fill(of_class.begin(), of_class.end(), kNever);
-    for (int64_t s = states - 1; s >= 0; --s) {
-      const auto i = static_cast<size_t>(s);
-      double on = s >= states - 2 ? 0 : kNever;  // paths end at one of the last two labels
-      if (t < q.steps - 1) {
-        const bool skips =
-            s + 2 < states && q.label(s + 2) != q.blank && q.label(s) != q.label(s + 2);
-        on = log_add(next[i], next[i + 1], skips ? next[i + 2] : kNever);
-      }
-      current[i] = on + static_cast<double>(score[t * by_step + q.label(s) * by_class]);
-      double& sum = of_class[static_cast<size_t>(q.label(s))];
-      sum = log_add(sum, static_cast<double>(alpha[t * width + s]) + current[i], kNever);
+void backward(const States& states, int64_t classes, const T* score, int64_t by_step,
+              int64_t by_class, int64_t steps, const T* alpha, int64_t width, double loss,
+              double grad, T* out, int64_t out_step) {
+  const int64_t count = states.count();
+  PaddedLogs after(count), now(count), own(count), through(count), scores(classes);
+  std::vector<double> probabilities(static_cast<size_t>(padded(classes))),
+      shares(probabilities.size());
+  double *from = after.data(), *beta = now.data();
+  for (int64_t t = steps - 1; t >= 0; --t, std::swap(from, beta)) {
+    states.read(own.data(), score + t * by_step, by_class);
+    if (t < steps - 1)
+      ctc_loops().step(beta, from, own.data(), states.skips_from.data(), 1, padded(count));
+    else  // paths end in one of the last two states
+      for (int64_t s = std::max<int64_t>(count - 2, 0); s < count; ++s) beta[s] = own.data()[s];
+    double* const share = through.data();
+    for (int64_t s = 0; s < count; ++s)
+      share[s] = static_cast<double>(alpha[t * width + s]) + beta[s] + loss - own.data()[s];
+    ctc_loops().exponentials(share, share, padded(count));
+    for (int64_t c = 0; c < classes; ++c) {
+      scores.data()[c] = static_cast<double>(score[t * by_step + c * by_class]);
+      // 0, but NaN if the class or the whole target has probability 0
+      shares[static_cast<size_t>(c)] = 0 * (loss - scores.data()[c]);
     }
-    for (int64_t c = 0; c < q.classes; ++c) {
-      const auto own = static_cast<double>(score[t * by_step + c * by_class]);
-      const double share = std::exp(of_class[static_cast<size_t>(c)] + loss - own);
-      out[t * out_step + c] = static_cast<T>((std::exp(own) - share) * grad);
+    for (int64_t s = 0; s < count; ++s)
+      shares[static_cast<size_t>(states.labels[static_cast<size_t>(s)])] += share[s];
+    ctc_loops().exponentials(probabilities.data(), scores.data(), padded(classes));
+    for (int64_t c = 0; c < classes; ++c) {
+      const auto i = static_cast<size_t>(c);
+      out[t * out_step + c] = static_cast<T>((probabilities[i] - shares[i]) * grad);
     }
-    std::swap(current, next);
   }
 }
 
@@ -74,14 +72,11 @@ void ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tensor
         const auto i = static_cast<size_t>(b);
         const auto loss = static_cast<double>(losses.data_as<T>()[b]);
         if (zero_infinity && loss == -kNever) continue;
-        const Sequence q{numbers.data_as<int64_t>() + laid.starts[i],
-                         laid.step,
-                         input_lengths[i],
-                         target_lengths[i],
-                         blank,
-                         classes};
-        backward(q, log_probs.data_as<T>() + b * log_probs.stride(1), log_probs.stride(0),
-                 log_probs.stride(2), sums.data_as<T>() + b * steps * width, width, loss,
+        const States states(numbers.data_as<int64_t>() + laid.starts[i], laid.step,
+                            target_lengths[i], blank);
+        backward(states, classes, log_probs.data_as<T>() + b * log_probs.stride(1),
+                 log_probs.stride(0), log_probs.stride(2), input_lengths[i],
+                 sums.data_as<T>() + b * steps * width, width, loss,
                  static_cast<double>(grads.data_as<T>()[b]), out.data_as<T>() + b * classes,
                  batch * classes);
       }

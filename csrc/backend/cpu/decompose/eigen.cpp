@@ -62,23 +62,53 @@ void eigen_into(const Tensor& self, const Tensor& values, const Tensor& vectors)
   check_info(info, "torch.linalg.eig", no_convergence);
 }
 
+// The eigenvalues, and unless `vectors` is undefined the eigenvectors, of small real matrices given
+// by their lower triangles, by LAPACK only from the tridiagonal matrix on. Returns false, without
+// results, if it cannot.
+bool small_eigh(const Tensor& a, const Tensor& values, const Tensor& vectors, const Tensor& info) {
+  const int64_t n = rows_of(a);
+  bool done = false;
+  visit_lapack(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!is_complex_v<T>) {
+      if (!is_small<T>(n, n)) return;
+      const Tensor rows = as_contiguous(a);
+      done = for_small_matrices(info.numel(), 9 * n * n * n, [&](int64_t i) {
+        T off_diagonal[kMaxSmallMatrix], work[4 * kMaxSmallMatrix];
+        T* const to = values.data_as<T>() + i * n;
+        T* const q = vectors ? vectors.data_as<T>() + i * n * n : nullptr;
+        const T* const from = rows.data_as<T>() + i * n * n;
+        if (!small_matrix_loops().of<T>().tridiagonal(from, n, to, off_diagonal, q)) return false;
+        info.data_as<int32_t>()[i] =
+            q ? lapack::steqr(static_cast<int>(n), to, off_diagonal, q, work)
+              : lapack::sterf(static_cast<int>(n), to, off_diagonal);
+        return true;
+      });
+    }
+  });
+  return done;
+}
+
 }  // namespace
 
 void eigh_of(const Tensor& a, const std::string& uplo, bool compute_v, const Tensor& values,
              const Tensor& shown_vectors) {
   if (a.numel() == 0) return;
   const int64_t n = rows_of(a);
+  const Tensor info = empty(batch_of(a), DType::kInt32);
+  const bool upper = uplo == "U" || uplo == "u";
+  if (!upper && small_eigh(a, values, compute_v ? shown_vectors : Tensor(), info))
+    return check_info(info, "linalg.eigh", no_convergence);
   const Tensor vectors =
       compute_v ? shown_vectors : empty_column_major(a.sizes(), a.dtype(), a.device());
   copy_elements(vectors, a);
-  const Tensor info = empty(batch_of(a), DType::kInt32);
   visit_lapack(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_matrices(info.numel(), 9 * n * n * n, [&](int64_t i) {
       T* matrix = vectors.data_as<T>() + i * n * n;
-      info.data_as<int32_t>()[i] = lapack::syevd(
-          compute_v ? 'V' : 'N', uplo == "U" || uplo == "u" ? 'U' : 'L', static_cast<int>(n),
-          matrix, static_cast<int>(n), values.data_as<real_t<T>>() + i * n);
+      info.data_as<int32_t>()[i] =
+          lapack::syevd(compute_v ? 'V' : 'N', upper ? 'U' : 'L', static_cast<int>(n), matrix,
+                        static_cast<int>(n), values.data_as<real_t<T>>() + i * n);
     });
   });
   check_info(info, "linalg.eigh", no_convergence);

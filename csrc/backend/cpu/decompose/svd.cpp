@@ -1,6 +1,7 @@
 // Singular values.
 #include <memory>
 
+#include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
 #include "generated/kernels/decompose.h"
@@ -27,6 +28,30 @@ int decompose(char job, int m, int n, T* a, T* s, T* u, T* vh, int rows_of_vh, i
   return lapack::gesdd(job, m, n, a, m, s, u, m, vh, rows_of_vh, work.get(), count, order.get());
 }
 
+// The singular values of small real matrices, by LAPACK only from the bidiagonal matrix on. Returns
+// false, without results, if it cannot.
+bool small_values(const Tensor& a, const Tensor& s, const Tensor& info) {
+  const int64_t m = rows_of(a), n = columns_of(a), k = std::min(m, n);
+  bool done = false;
+  visit_lapack(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!is_complex_v<T>) {
+      if (!is_small<T>(m, n)) return;
+      const Tensor rows = as_contiguous(a);
+      done = for_small_matrices(info.numel(), 4 * m * n * k, [&](int64_t i) {
+        T off_diagonal[kMaxSmallMatrix], work[4 * kMaxSmallMatrix];
+        T* const values = s.data_as<T>() + i * k;
+        const T* const from = rows.data_as<T>() + i * m * n;
+        if (!small_matrix_loops().of<T>().bidiagonal(from, m, n, values, off_diagonal))
+          return false;
+        info.data_as<int32_t>()[i] = lapack::bdsqr(static_cast<int>(k), values, off_diagonal, work);
+        return true;
+      });
+    }
+  });
+  return done;
+}
+
 // Without singular values, a full U or Vh may be any orthonormal matrix: the identity.
 void fill_identities(const Tensor& t) {
   const int64_t rows = rows_of(t), columns = columns_of(t), members = numel_of(batch_of(t));
@@ -50,7 +75,10 @@ void svd_of(const Tensor& a, bool full_matrices, bool compute_uv, const std::opt
     }
     return;
   }
-  const Tensor copy = column_major_copy(a), info = empty(batch_of(a), DType::kInt32);
+  const Tensor info = empty(batch_of(a), DType::kInt32);
+  if (!compute_uv && small_values(a, s, info))
+    return check_info(info, "linalg.svd", no_singular_values);
+  const Tensor copy = column_major_copy(a);
   visit_lapack(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const char job = !compute_uv ? 'N' : full_matrices ? 'A' : 'S';

@@ -110,9 +110,10 @@ void cdist_backward(const Tensor& grad, const Tensor& x1, const Tensor& x2, doub
   with_pull(x1.dtype(), [&](auto zero, auto pull) {
     using T = decltype(zero);
     parallel_for(0, numel_of(batch) * n, grain(m * k), [&](int64_t lo, int64_t hi) {
+      std::vector<T> room(static_cast<size_t>(m));
       for (int64_t i = lo; i < hi; ++i)
         pull(out.data_as<T>() + i * k, a.data_as<T>() + i * k, b.data_as<T>() + i / n * m * k,
-             g.data_as<T>() + i * m, d.data_as<T>() + i * m, m, k, p);
+             g.data_as<T>() + i * m, d.data_as<T>() + i * m, room.data(), m, k, p);
     });
   });
 }
@@ -125,7 +126,8 @@ void pdist_backward(const Tensor& grad, const Tensor& self, double p, const Tens
   with_pull(self.dtype(), [&](auto zero, auto pull) {
     using T = decltype(zero);
     parallel_for(0, n, grain(n * k), [&](int64_t lo, int64_t hi) {
-      std::vector<T> pulls(static_cast<size_t>(n)), apart(static_cast<size_t>(n));
+      const auto size = static_cast<size_t>(n);
+      std::vector<T> pulls(size), apart(size), room(size);
       for (int64_t i = lo; i < hi; ++i) {
         for (int64_t j = 0; j < n; ++j) {
           const int64_t low = std::min(i, j), high = std::max(i, j);
@@ -134,7 +136,7 @@ void pdist_backward(const Tensor& grad, const Tensor& self, double p, const Tens
           apart[static_cast<size_t>(j)] = i == j ? T(0) : d.data_as<T>()[pair];
         }
         pull(out.data_as<T>() + i * k, x.data_as<T>() + i * k, x.data_as<T>(), pulls.data(),
-             apart.data(), n, k, p);
+             apart.data(), room.data(), n, k, p);
       }
     });
   });

@@ -1,6 +1,7 @@
 // embedding_bag: rows of a table, reduced per bag.
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/embedding/rows.h"
+#include "backend/cpu/embedding_loops.h"
 #include "base/parallel.h"
 #include "generated/kernels/embedding.h"
 
@@ -66,33 +67,50 @@ class RowReader {
   std::vector<W> row_;
 };
 
-// Reduces one bag; returns the number of rows. `from` (max only) gets the row of each maximum.
+// Reduces one bag to its maxima, with the row of each in `from`; returns the number of rows.
 template <class W>
-int64_t reduce_bag(RowReader<W>& table, const Bags& bags, int64_t bag, int64_t width, int64_t mode,
-                   const W* scale, int64_t padding, W* sum, int64_t* from) {
+int64_t largest_of_bag(RowReader<W>& table, const Bags& bags, int64_t bag, int64_t width,
+                       int64_t padding, W* largest, int64_t* from) {
   int64_t counted = 0;
-  std::fill(sum, sum + width, W(0));
+  std::fill(largest, largest + width, W(0));
   for (int64_t i = bags.begin(bag); i < bags.end(bag); ++i) {
     const int64_t r = bags.rows.data_as<int64_t>()[i];
     if (r == padding) continue;
     const W* const row = table.row(r);
-    if (mode == kMax) {
-      for (int64_t j = 0; j < width; ++j) {
-        if (counted > 0 && !(row[j] > sum[j])) continue;
-        sum[j] = row[j];
-        from[j] = r;
-      }
-    } else if (scale) {
-      for (int64_t j = 0; j < width; ++j) sum[j] += row[j] * scale[i];
-    } else {
-      for (int64_t j = 0; j < width; ++j) sum[j] += row[j];
+    for (int64_t j = 0; j < width; ++j) {
+      if (counted > 0 && !(row[j] > largest[j])) continue;
+      largest[j] = row[j];
+      from[j] = r;
     }
     ++counted;
   }
-  if (mode == kMean && counted > 0) {
-    for (int64_t j = 0; j < width; ++j) sum[j] /= static_cast<W>(counted);
-  }
   return counted;
+}
+
+// Reduces one bag to its sums or means; returns the number of rows.
+template <class W>
+int64_t sum_of_bag(const Tensor& table, const Bags& bags, int64_t bag, bool mean, const W* scales,
+                   int64_t padding, W* sum) {
+  const int64_t *first = bags.rows.data_as<int64_t>() + bags.begin(bag),
+                *last = bags.rows.data_as<int64_t>() + bags.end(bag);
+  if (scales) scales += bags.begin(bag);
+  std::vector<int64_t> rows;
+  std::vector<W> scales_of_rows;
+  if (std::find(first, last, padding) != last) {
+    for (const int64_t* row = first; row != last; ++row) {
+      if (*row == padding) continue;
+      rows.push_back(*row);
+      if (scales) scales_of_rows.push_back(scales[row - first]);
+    }
+    first = rows.data();
+    last = first + rows.size();
+    if (scales) scales = scales_of_rows.data();
+  }
+  const int64_t n = last - first;
+  embedding_loops().sum[static_cast<int>(table.dtype())](
+      sum, {table.data(), first, n, table.size(1)}, scales,
+      mean && n > 0 ? static_cast<double>(n) : 1);
+  return n;
 }
 
 }  // namespace
@@ -137,13 +155,15 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
     const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, each * width));
     parallel_for(0, count, grain, [&](int64_t lo, int64_t hi) {
       RowReader<W> rows(table);
-      std::vector<W> sum(static_cast<size_t>(width));
+      std::vector<W> result(static_cast<size_t>(width));
       for (int64_t b = lo; b < hi; ++b) {
-        int64_t* origin = mode == kMax ? from.data_as<int64_t>() + b * width : nullptr;
         sizes.data_as<int64_t>()[b] =
-            reduce_bag(rows, bags, b, width, mode, scales ? scales.data_as<W>() : nullptr, padding,
-                       sum.data(), origin);
-        narrow(out.data() + b * width * itemsize(dtype), sum.data(), width);
+            mode == kMax
+                ? largest_of_bag(rows, bags, b, width, padding, result.data(),
+                                 from.data_as<int64_t>() + b * width)
+                : sum_of_bag(table, bags, b, mode == kMean, scales ? scales.data_as<W>() : nullptr,
+                             padding, result.data());
+        narrow(out.data() + b * width * itemsize(dtype), result.data(), width);
         for (int64_t i = bags.begin(b); i < bags.end(b); ++i) bag_of.data_as<int64_t>()[i] = b;
       }
     });

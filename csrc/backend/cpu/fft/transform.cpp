@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
-
-#include "backend/cpu/fft_loops.h"
 
 namespace uh {
 namespace {
@@ -32,9 +29,9 @@ std::vector<int64_t> factors(int64_t n) {
   return result;
 }
 
-constexpr int64_t kMaxRader = 1 << 20;      // beyond, a generator takes long to find
-constexpr int64_t kMaxUnrolledRadix = 13;   // the loops have larger radices as matrices
-constexpr int64_t kKept = 1 << 20;  // points of all cached transforms
+constexpr int64_t kMaxRader = 1 << 20;     // beyond, a generator takes long to find
+constexpr int64_t kMaxUnrolledRadix = 13;  // the loops have larger radices as matrices
+constexpr int64_t kKept = 1 << 20;         // points of all cached transforms
 constexpr size_t kKeptCount = 64;
 
 }  // namespace
@@ -123,7 +120,7 @@ int64_t primitive_root(int64_t p) {
 // convolution of all numbers but the first.
 template <class R>
 struct Transform<R>::Rader {
-  int64_t length, points;  // points: length - 1
+  int64_t length, points;         // points: length - 1
   std::vector<int64_t> from, to;  // where the powers of the generator and of its inverse are
   std::vector<Complex128> spectrum;
   std::shared_ptr<const Transform<double>> cyclic;
@@ -149,38 +146,25 @@ struct Transform<R>::Rader {
     const int64_t count = points * together;
     const auto room = std::make_unique_for_overwrite<double[]>(static_cast<size_t>(4 * count));
     double *const re = room.get(), *const im = re + count, *const spare = im + count;
-    for (int64_t q = 0; q < points; ++q) {
-      const int64_t at = from[static_cast<size_t>(q)] * together;
-      for (int64_t i = 0; i < together; ++i) {
-        re[q * together + i] = static_cast<double>(data_re[at + i]);
-        im[q * together + i] = static_cast<double>(data_im[at + i]);
-      }
-    }
+    const FftTable<R>& loops = fft_loops().of<R>();
+    loops.gather(re, data_re, from.data(), points, together);
+    loops.gather(im, data_im, from.data(), points, together);
     cyclic->run(re, im, spare, together);
-    // spectrum[0] is that of the roots' sum; the first number is added to each result.
-    for (int64_t q = 0; q < points; ++q) {
-      const Complex128 factor = spectrum[static_cast<size_t>(q)];
-      for (int64_t i = 0; i < together; ++i) {
-        const double a = re[q * together + i], b = im[q * together + i];
-        re[q * together + i] = a * factor.re - b * factor.im;
-        im[q * together + i] = a * factor.im + b * factor.re;
-        if (q) continue;
-        const double first_re = static_cast<double>(data_re[i]),
-                     first_im = static_cast<double>(data_im[i]);
-        re[i] += first_re;
-        im[i] += first_im;
-        data_re[i] = static_cast<R>(first_re + a);
-        data_im[i] = static_cast<R>(first_im + b);
-      }
+    // The first row of the transform is the sum of the others, to which the first number is added;
+    // and that number is added to all results.
+    const std::vector<double> sums_re(re, re + together), sums_im(im, im + together);
+    loops.multiply(re, im, &spectrum[0].re, points, together);
+    for (int64_t i = 0; i < together; ++i) {
+      const auto first_re = static_cast<double>(data_re[i]),
+                 first_im = static_cast<double>(data_im[i]);
+      re[i] += first_re;
+      im[i] += first_im;
+      data_re[i] = static_cast<R>(first_re + sums_re[static_cast<size_t>(i)]);
+      data_im[i] = static_cast<R>(first_im + sums_im[static_cast<size_t>(i)]);
     }
     cyclic->run(im, re, spare, together);  // backward
-    for (int64_t q = 0; q < points; ++q) {
-      const int64_t at = to[static_cast<size_t>(q)] * together;
-      for (int64_t i = 0; i < together; ++i) {
-        data_re[at + i] = static_cast<R>(re[q * together + i]);
-        data_im[at + i] = static_cast<R>(im[q * together + i]);
-      }
-    }
+    loops.scatter(data_re, re, to.data(), points, together);
+    loops.scatter(data_im, im, to.data(), points, together);
   }
 };
 
@@ -215,13 +199,14 @@ Transform<R>::Transform(int64_t length) : length_(length), radices_(factors(leng
   }
   if (radices_.size() > 1 || length_ <= kMaxUnrolledRadix) return;
   const int64_t row = fft_row(length_), pairs = length_ / 2;
-  matrix_re_.resize(static_cast<size_t>(row * pairs));
+  matrix_re_.resize(static_cast<size_t>(row * pairs) * sizeof(R) / sizeof(CacheLine));
   matrix_im_.resize(matrix_re_.size());
+  R *const matrix_re = matrix_re_.front().numbers, *const matrix_im = matrix_im_.front().numbers;
   for (int64_t j = 0; j < pairs; ++j) {
     for (int64_t k = 0; k < pairs; ++k) {
       const auto unit = static_cast<size_t>((j + 1) * (k + 1) % length_);
-      matrix_re_[static_cast<size_t>(j * row + k)] = unit_re_[unit];
-      matrix_im_[static_cast<size_t>(j * row + k)] = unit_im_[unit];
+      matrix_re[j * row + k] = unit_re_[unit];
+      matrix_im[j * row + k] = unit_im_[unit];
     }
   }
 }
@@ -237,13 +222,15 @@ void Transform<R>::run(R* re, R* im, R* spare, int64_t together) const {
   R *from_re = re, *from_im = im, *to_re = spare, *to_im = spare + length_ * together;
   const R *root_re = root_re_.data(), *root_im = root_im_.data();
   const R *unit_re = unit_re_.data(), *unit_im = unit_im_.data();
-  const R* const matrix_re = matrix_re_.empty() ? nullptr : matrix_re_.data();
+  const bool has_matrix = !matrix_re_.empty();
+  const R* const matrix_re = has_matrix ? matrix_re_.front().numbers : nullptr;
+  const R* const matrix_im = has_matrix ? matrix_im_.front().numbers : nullptr;
   // Each pass splits `n` into radix x m; `step` results of the earlier passes are adjacent.
   int64_t n = length_, step = together;
   for (const int64_t radix : radices_) {
     const int64_t m = n / radix;
     fft_loops().of<R>().pass(FftPass<R>{from_re, from_im, to_re, to_im, root_re, root_im, unit_re,
-                                        unit_im, matrix_re, matrix_im_.data(), radix, m, step});
+                                        unit_im, matrix_re, matrix_im, radix, m, step});
     root_re += (radix - 1) * m;
     root_im += (radix - 1) * m;
     unit_re += radix;
@@ -256,6 +243,18 @@ void Transform<R>::run(R* re, R* im, R* spare, int64_t together) const {
   if (from_re == re) return;
   std::copy(from_re, from_re + length_ * together, re);
   std::copy(from_im, from_im + length_ * together, im);
+}
+
+template <class R>
+RealLine<R> Transform<R>::real_line() const {
+  std::call_once(real_once_, [this] {
+    for (int64_t k = 0; k < length_; ++k) {
+      const Complex128 root = root_of_unity(k, 2 * length_);
+      real_re_.push_back(static_cast<R>(root.re));
+      real_im_.push_back(static_cast<R>(root.im));
+    }
+  });
+  return {real_re_.data(), real_im_.data(), length_};
 }
 
 template <class R>

@@ -45,7 +45,8 @@ struct Lines {
 constexpr int64_t kTogether = 8;  // lines processed together: neighbours share cache lines
 
 // Transforms each line of `from` into the corresponding line of `to`: read(at, step, re, im) loads
-// the input of `transform`, write(at, step, re, im) stores its output.
+// the input of `transform`, write(at, step, re, im) stores its output. Both may use `spare`, which
+// has room for length + 1 complex numbers.
 template <class R, class From, class To, class Read, class Write>
 void each_line(const From* from, const Lines& source, To* to, const Lines& target, int64_t length,
                const Transform<R>& transform, bool forward, const Read& read, const Write& write) {
@@ -53,7 +54,7 @@ void each_line(const From* from, const Lines& source, To* to, const Lines& targe
   parallel_for(0, source.count, grain, [&](int64_t lo, int64_t hi) {
     const bool apart = source.step != 1 || target.step != 1;
     const int64_t together = apart && length <= 4096 ? kTogether : 1;
-    std::vector<R> room(static_cast<size_t>(2 * length * (together + 1)));
+    std::vector<R> room(static_cast<size_t>(2 * length * (together + 1) + 2));
     R* const spare = room.data() + 2 * length * together;
     for (int64_t first = lo; first < hi; first += together) {
       const int64_t count = std::min(together, hi - first);
@@ -63,13 +64,13 @@ void each_line(const From* from, const Lines& source, To* to, const Lines& targe
         at[i] = from + source.start(first + i);
         target_at[i] = to + target.start(first + i);
       }
-      read(at, source.step, room.data(), count);
+      read(at, source.step, room.data(), count, spare);
       for (int64_t i = 0; i < count; ++i) {
         R *re = room.data() + 2 * length * i, *im = re + length;
         if (!forward) std::swap(re, im);
         transform.run(re, im, spare);
       }
-      write(target_at, target.step, room.data(), count);
+      write(target_at, target.step, room.data(), count, spare);
     }
   });
 }
@@ -125,7 +126,7 @@ void transform_lines(const Tensor& from, const Tensor& to, int64_t dim, bool for
     transform_columns(from, to, dim, across, forward, scale, *transform);
     return;
   }
-  const auto read = [&](const C* const* at, int64_t step, R* room, int64_t count) {
+  const auto read = [&](const C* const* at, int64_t step, R* room, int64_t count, R*) {
     if (step == 1 && n > 1) {
       for (int64_t i = 0; i < count; ++i, room += 2 * n) loops.split(room, room + n, &at[i]->re, n);
       return;
@@ -138,7 +139,7 @@ void transform_lines(const Tensor& from, const Tensor& to, int64_t dim, bool for
       }
     }
   };
-  const auto write = [&](C* const* at, int64_t step, const R* room, int64_t count) {
+  const auto write = [&](C* const* at, int64_t step, const R* room, int64_t count, R*) {
     if (step == 1 && n > 1) {
       for (int64_t i = 0; i < count; ++i, room += 2 * n)
         loops.join(&at[i]->re, room, room + n, n, scale);
@@ -152,24 +153,31 @@ void transform_lines(const Tensor& from, const Tensor& to, int64_t dim, bool for
                      Lines(to.sizes(), to.strides(), dim), n, *transform, forward, read, write);
 }
 
-// Transforms real lines to the first half of their spectra. An even length n is treated as n / 2
-// complex numbers z = even + i odd, with transforms Z, E and O:
-//   E[k] = (Z[k] + conj(Z[n/2 - k])) / 2,  O[k] = (Z[k] - conj(Z[n/2 - k])) / 2i,
-//   out[k] = E[k] + exp(-2 pi i k / n) O[k].
+// Transforms real lines to their spectra, or the first half of them as `out` has room for. Those of
+// even length n are n / 2 complex numbers: see RealLine.
 template <class R>
-void real_to_half(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
+void real_to_complex(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
   using C = Complex<R>;
   const int64_t n = self.size(dim), half = n / 2;
-  const bool even = n % 2 == 0;
+  const bool even = n % 2 == 0, mirrored = out.size(dim) == n;
   const int64_t length = even ? half : n;
   const auto transform = Transform<R>::of(length);
   const FftTable<R>& loops = fft_loops().of<R>();
-  std::vector<C> roots;
-  for (int64_t k = 0; even && k <= half; ++k) roots.push_back(C(root_of_unity(k, n)));
-  const auto read = [&](const R* const* at, int64_t step, R* room, int64_t count) {
+  const RealLine<R> real = even ? transform->real_line() : RealLine<R>{};
+  const auto mirror = [&](C* line, int64_t step) {
+    if (!mirrored) return;
+    if (step == 1) return loops.mirror(&line->re, half, n);
+    for (int64_t k = half + 1; k < n; ++k) line[k * step] = conj(line[(n - k) * step]);
+  };
+  const auto read = [&](const R* const* at, int64_t step, R* room, int64_t count, R*) {
     if (even && step == 1) {
       for (int64_t i = 0; i < count; ++i, room += 2 * length)
         loops.split(room, room + length, at[i], length);
+      return;
+    }
+    if (step == 1) {
+      for (int64_t i = 0; i < count; ++i, room += 2 * length)
+        std::fill_n(std::copy_n(at[i], length, room), length, R(0));
       return;
     }
     for (int64_t k = 0; k < length; ++k) {
@@ -180,40 +188,39 @@ void real_to_half(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
       }
     }
   };
-  const auto write = [&](C* const* to, int64_t step, const R* room, int64_t count) {
+  const auto write = [&](C* const* to, int64_t step, const R* room, int64_t count, R* spare) {
     for (int64_t i = 0; i < count; ++i) {
       const R *re = room + 2 * length * i, *im = re + length;
       C* const line = to[i];
       if (!even) {
-        for (int64_t k = 0; k <= half; ++k) line[k * step] = C(re[k] * scale, im[k] * scale);
+        if (step == 1)
+          loops.join(&line->re, re, im, half + 1, scale);
+        else
+          for (int64_t k = 0; k <= half; ++k) line[k * step] = C(re[k] * scale, im[k] * scale);
+        mirror(line, step);
         continue;
       }
-      const R by = scale / 2;
-      line[0] = C((re[0] + im[0]) * scale, R(0));
-      line[half * step] = C((re[0] - im[0]) * scale, R(0));
-      for (int64_t k = 1; k < half; ++k) {
-        const C z(re[k], im[k]), mirror(re[half - k], -im[half - k]);
-        const C sum = z + mirror, turn = roots[static_cast<size_t>(k)] * (z - mirror);
-        line[k * step] = C((sum.re + turn.im) * by, (sum.im - turn.re) * by);
-      }
+      loops.to_spectrum(real, step == 1 ? &line->re : spare, re, im, scale);
+      for (int64_t k = 0; step != 1 && k <= half; ++k)
+        line[k * step] = C(spare[2 * k], spare[2 * k + 1]);
+      mirror(line, step);
     }
   };
   each_line<R, R, C>(self.data_as<R>(), Lines(self.sizes(), self.strides(), dim), out.data_as<C>(),
                      Lines(out.sizes(), out.strides(), dim), length, *transform, true, read, write);
 }
 
-// The inverse of real_to_half.
+// The inverse, from the first half.
 template <class R>
-void half_to_real(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
+void complex_to_real(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
   using C = Complex<R>;
   const int64_t n = out.size(dim), half = n / 2;
   const bool even = n % 2 == 0;
   const int64_t length = even ? half : n;
   const auto transform = Transform<R>::of(length);
   const FftTable<R>& loops = fft_loops().of<R>();
-  std::vector<C> roots;
-  for (int64_t k = 0; even && k <= half; ++k) roots.push_back(conj(C(root_of_unity(k, n))));
-  const auto read = [&](const C* const* at, int64_t step, R* room, int64_t count) {
+  const RealLine<R> real = even ? transform->real_line() : RealLine<R>{};
+  const auto read = [&](const C* const* at, int64_t step, R* room, int64_t count, R* spare) {
     for (int64_t i = 0; i < count; ++i) {
       R *re = room + 2 * length * i, *im = re + length;
       const C* const line = at[i];
@@ -228,18 +235,19 @@ void half_to_real(const Tensor& self, const Tensor& out, int64_t dim, R scale) {
         }
         continue;
       }
-      const R first = line[0].re, last = line[half * step].re;
-      re[0] = first + last;
-      im[0] = first - last;
-      for (int64_t k = 1; k < half; ++k) {
-        const C value = line[k * step], mirror = conj(line[(half - k) * step]);
-        const C sum = value + mirror, turn = roots[static_cast<size_t>(k)] * (value - mirror);
-        re[k] = sum.re - turn.im;
-        im[k] = sum.im + turn.re;
+      R *const spectrum_re = spare, *const spectrum_im = spare + half + 1;
+      if (step == 1) {
+        loops.split(spectrum_re, spectrum_im, &line->re, half + 1);
+      } else {
+        for (int64_t k = 0; k <= half; ++k) {
+          spectrum_re[k] = line[k * step].re;
+          spectrum_im[k] = line[k * step].im;
+        }
       }
+      loops.from_spectrum(real, re, im, spectrum_re, spectrum_im);
     }
   };
-  const auto write = [&](R* const* to, int64_t step, const R* room, int64_t count) {
+  const auto write = [&](R* const* to, int64_t step, const R* room, int64_t count, R*) {
     if (even && step == 1) {
       for (int64_t i = 0; i < count; ++i, room += 2 * length)
         loops.join(to[i], room, room + length, length, scale);
@@ -288,14 +296,16 @@ void fft_r2c(const Tensor& self, const Dims& dim, int64_t normalization, bool on
   if (out.numel() == 0) return;
   const Dims dims = fft_dims(self, dim, "_fft_r2c");
   const double scale = factor(self.sizes(), dims, normalization);
-  if (!onesided || dims.empty()) {
+  const bool by_columns = !onesided && !dims.empty() && self.stride(dims.back()) != 1;
+  if (dims.empty() || by_columns) {
     copy_elements(out, self);
     transform_dims(out, out, dims, true, scale);
-  } else {  // the last dimension first: only half of it remains for the others
+  } else {  // the last dimension first: of one-sided results, only half of it remains for the
+            // others
     if (self.dtype() == DType::kFloat32)
-      real_to_half<float>(self, out, dims.back(), static_cast<float>(scale));
+      real_to_complex<float>(self, out, dims.back(), static_cast<float>(scale));
     else
-      real_to_half<double>(self, out, dims.back(), scale);
+      real_to_complex<double>(self, out, dims.back(), scale);
     transform_dims(out, out, Dims(IntSpan(dims.data(), dims.size() - 1)), true, 1);
   }
 }
@@ -316,9 +326,9 @@ void fft_c2r(const Tensor& self, const Dims& dim, int64_t normalization, int64_t
   }
   const double scale = factor(out.sizes(), dims, normalization);
   if (self.dtype() == DType::kComplex64)
-    half_to_real<float>(input, out, last, static_cast<float>(scale));
+    complex_to_real<float>(input, out, last, static_cast<float>(scale));
   else
-    half_to_real<double>(input, out, last, scale);
+    complex_to_real<double>(input, out, last, scale);
 }
 
 }  // namespace uh::kernels

@@ -90,6 +90,20 @@ inline int gesdd(char job, int m, int n, double* a, int lda, double* s, double* 
   return scipy_LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, m, n, a, lda, s, u, ldu, vt, ldvt, work,
                                    count, order);
 }
+// Singular values of a real bidiagonal matrix (d, e), and eigenvalues of a tridiagonal one, without
+// and with its eigenvectors times z. The values replace d; `work` has room for 4 n numbers.
+#define UH_OF_BANDS(T, prefix)                                                                     \
+  inline int bdsqr(int n, T* d, T* e, T* work) {                                                   \
+    T unused;                                                                                      \
+    return scipy_LAPACKE_##prefix##bdsqr_work(LAPACK_COL_MAJOR, 'U', n, 0, 0, 0, d, e, &unused, 1, \
+                                              &unused, 1, &unused, 1, work);                       \
+  }                                                                                                \
+  inline int sterf(int n, T* d, T* e) { return scipy_LAPACKE_##prefix##sterf_work(n, d, e); }      \
+  inline int steqr(int n, T* d, T* e, T* z, T* work) {                                             \
+    return scipy_LAPACKE_##prefix##steqr_work(LAPACK_COL_MAJOR, 'V', n, d, e, z, n, work);         \
+  }
+UH_OF_BANDS(float, s)
+UH_OF_BANDS(double, d)
 // LDL: symmetric (sytrf) and Hermitian (hetrf) factors, and solvers.
 #define UH_SYTRF(T, R, f)                                                                          \
   inline int sytrf(char uplo, int n, T* a, int lda, int* pivots) {                                 \

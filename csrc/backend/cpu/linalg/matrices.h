@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
+#include "backend/cpu/small_matrix_loops.h"
 #include "base/parallel.h"
 #include "ops/linalg/matrices.h"
 
@@ -46,6 +48,23 @@ struct RealOf<Complex<R>> {
 };
 template <class T>
 using real_t = typename RealOf<T>::type;
+
+// Returns true if small_matrix_loops() have functions for matrices of type T and these sizes.
+template <class T>
+bool is_small(int64_t rows, int64_t columns) {
+  return !is_complex_v<T> && std::max(rows, columns) <= kMaxSmallMatrix;
+}
+
+// Calls f(i) for each of `count` small matrices, and returns true if all calls did. If not, LAPACK
+// computes the whole batch.
+template <class F>
+bool for_small_matrices(int64_t count, int64_t work, const F& f) {
+  std::atomic<bool> all = true;
+  for_matrices(count, work, [&](int64_t i) {
+    if (!f(i)) all.store(false, std::memory_order_relaxed);
+  });
+  return all;
+}
 
 // conj for all four types; a real number is returned unchanged.
 template <class T>

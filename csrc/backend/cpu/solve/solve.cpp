@@ -51,6 +51,40 @@ void solve_in_place(const Tensor& lu, const Tensor& pivots, const Tensor& x, cha
 }  // namespace uh
 
 namespace uh::kernels {
+namespace {
+
+// Inverts small real matrices without LAPACK. Returns false, without results, if it cannot.
+bool invert_small(const Tensor& a, const Tensor& inverse, const Tensor& info) {
+  const int64_t n = rows_of(a);
+  bool done = false;
+  visit_lapack(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!is_complex_v<T>) {
+      if (!is_small<T>(n, n)) return;
+      const Tensor rows = as_contiguous(a);
+      done = for_small_matrices(info.numel(), n * n * n, [&](int64_t i) {
+        return small_matrix_loops().of<T>().invert(rows.data_as<T>() + i * n * n, n,
+                                                   inverse.data_as<T>() + i * n * n,
+                                                   info.data_as<int32_t>() + i);
+      });
+    }
+  });
+  return done;
+}
+
+void invert(const Tensor& a, const Tensor& inverse, const Tensor& info) {
+  Factors factors = empty_factors(a, "linalg.inv");
+  factors.info = info;
+  write_factors(a, factors);
+  const int64_t n = rows_of(a);
+  visit_lapack(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < info.numel(); ++i) set_identity(inverse.data_as<T>() + i * n * n, n, n);
+  });
+  solve_in_place(factors.lu, factors.pivots, inverse, 'N');
+}
+
+}  // namespace
 
 void lu_factor(const Tensor& a, bool, bool check_errors, const Tensor& lu, const Tensor& pivots,
                const Tensor& info) {
@@ -137,15 +171,7 @@ void solve_with_factors(const Tensor& a, const Tensor& b, bool left, bool check_
 }
 
 void linalg_inv_ex(const Tensor& a, bool check_errors, const Tensor& inverse, const Tensor& info) {
-  Factors factors = empty_factors(a, "linalg.inv");
-  factors.info = info;
-  write_factors(a, factors);
-  const int64_t n = rows_of(a);
-  visit_lapack(a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t i = 0; i < info.numel(); ++i) set_identity(inverse.data_as<T>() + i * n * n, n, n);
-  });
-  solve_in_place(factors.lu, factors.pivots, inverse, 'N');
+  if (!invert_small(a, inverse, info)) invert(a, inverse, info);
   if (check_errors)
     check_info(info, "linalg.inv", [](int index) {
       return message("The diagonal element ", index,
