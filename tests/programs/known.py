@@ -96,7 +96,8 @@ KNOWN = {
     ),
     "PyTorch resizes out= before it looks at the dimensions of an operand that is the same tensor": (
         "does not raise",
-        r"not (IndexError \(Dimension out of range|RuntimeError \((1D tensors expected|mat2 must be|vector \+ matrix @))",
+        r"not (IndexError \(Dimension out of range"
+        r"|RuntimeError \((1D tensors expected|mat2 must be|vector \+ matrix @))",
         r"lib\.(sum|mean|prod|amax|matmul)\(.*out=",
     ),
     "PyTorch does not notice operands with gaps in the written memory, and reads what it has written": (
@@ -238,7 +239,8 @@ KNOWN_OF_PROGRAMS = {
     ),
     # Its formulas, `at::real(grad)` and `at::imag(grad)`, contain the names of the operands.
     "PyTorch's complex saves its operands, which it does not read": (
-        "does not raise", r"\((Trying to backward through the graph a second time|one of the variables needed for grad)",
+        "does not raise",
+        r"\((Trying to backward through the graph a second time|one of the variables needed for grad)",
         r"lib\.complex\(",
     ),
 }  # fmt: skip

@@ -83,7 +83,7 @@ struct Min {
   }
 };
 
-// Whether an element may be folded twice.
+// True if an element may be folded twice.
 template <class Op>
 inline constexpr bool is_idempotent = std::is_same_v<Op, Max> || std::is_same_v<Op, Min>;
 
