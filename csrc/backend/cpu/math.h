@@ -278,6 +278,12 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
       const T near = d - f > T(0.5) ? f + 1 : f;
       const T result = d == 0 ? copysign(T(0), all) : near;
       return b == 0 ? all : result;
+    } else if constexpr (sizeof(T) <= 2) {
+      // A float's quotient of 16-bit integers is less than an integer if the exact one is, and its
+      // division is faster.
+      if (bad_divisor(b, q)) return 0;
+      const float quotient = static_cast<float>(a) / static_cast<float>(b);
+      return static_cast<T>(static_cast<int32_t>(__builtin_floorf(quotient)));
     } else {
       if (bad_divisor(b, q)) return 0;
       if (overflows(b)) return sub(T(0), a);
