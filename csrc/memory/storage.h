@@ -6,6 +6,8 @@
 // explains why every retain names its holder.
 #pragma once
 
+#include <atomic>
+
 #include "base/device.h"
 #include "base/ids.h"
 #include "base/ref.h"
@@ -48,8 +50,8 @@ class Storage final : public RefCounted {
   // Note [Exports pin a Storage]: an array of NumPy or another library has the address of the
   // bytes but no reference to the Storage, so the bytes never move once exported, as in
   // PyTorch.
-  bool resizable() const { return !foreign() && !pinned_; }
-  void pin() { pinned_ = true; }
+  bool resizable() const { return !foreign() && !pinned_.load(std::memory_order_relaxed); }
+  void pin() { pinned_.store(true, std::memory_order_relaxed); }
 
   // Grows or shrinks, keeping the common prefix. Throws unless the Storage is resizable.
   void resize(size_t nbytes);
@@ -80,7 +82,7 @@ class Storage final : public RefCounted {
   size_t nbytes_;
   Allocator* allocator_ = nullptr;
   Device device_ = Device::kCPU;
-  bool pinned_ = false;
+  std::atomic<bool> pinned_ = false;  // several threads may export it at once
   bool is_plain_ = true;
   int64_t id_ = next_id(IdSpace::kStorage);
   VersionCounter counter_;
