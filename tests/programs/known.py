@@ -130,7 +130,7 @@ KNOWN = {
     ),
     "PyTorch rejects a write that would give integers a history; here they get none": (
         "does not raise", r"not RuntimeError \((A view was created in no_grad mode|Output \d+ of \w+ is a view and)",
-        r"\b(eq|gt)_\(",
+        r"\b(eq|gt|index_put)_\(|\] = ",
     ),
     "PyTorch raises where integers would get the history of a scattered source; here they get none": (
         "does not raise", r"not RuntimeError \(Autograd not support dtype: \w+\)$", r"_scatter\(",
@@ -176,7 +176,7 @@ KNOWN = {
         "values", r"\(after RuntimeError: .*ZeroDivisionError", "",
     ),
     "PyTorch keeps a negative size that it rejects": (
-        "shape|values", r"not \(.*-\d.*\) \(after RuntimeError|negative dimension", r"resize_",
+        "(grad )?(shape|values)", r"not \(.*-\d.*\) \(after RuntimeError|negative dimension", r"resize_",
     ),
     "PyTorch resizes out= before it rejects the call": (
         "(grad )?(shape|stride|nbytes|storage|values)", r"\(after \w+Error", r"out=",

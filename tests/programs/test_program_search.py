@@ -372,6 +372,10 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "x0.resize_(1)\n"
         "x0.requires_grad_()\n",
         "x0 = lib.arange(0).view((2, 0))\nv1 = x0[1]\nlib.matmul(x0.unsqueeze(-2), v1, out=v1)\n",
+        "x0 = lib.zeros(()).requires_grad_()\n"
+        "v1 = lib.ones((2, 0), dtype=lib.uint8).split(2, 1)[-1]\n"
+        "v1[0] = x0\n",
+        "x0 = lib.full((0,), 1)\nv1 = lib.ones_like(x0)\nx0.grad = v1\nv1.resize_(-1)\n",
     ],
     ids=[
         "bits",
@@ -406,6 +410,8 @@ def test_integers_that_pytorch_gives_a_history_are_known(write: str) -> None:
         "extremes of nothing",
         "data of another view",
         "out that is a vector",
+        "history of integers",
+        "negative size of grad",
     ],
 )
 def test_differences_that_have_a_reason(text: str) -> None:
