@@ -302,9 +302,10 @@ def empty(*size: Any, **options: Any) -> Tensor:
     >>> engine.empty(2, 3).shape
     engine.Size([2, 3])
     """
-    if len(size) > 1 and not options and default_device is None:  # the usual call: see zeros
+    if size and not options and default_device is None:  # the usual call: see zeros
         try:
-            result = _empty(size, None, None, None)
+            sizes = size if len(size) != 1 or size[0].__class__ is int else size[0]
+            result = _empty(sizes, None, None, None)
         except (TypeError, OverflowError, AttributeError):
             return _empty_with_options(*size)
         if result is None:

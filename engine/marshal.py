@@ -38,14 +38,12 @@ def numpy_operand(value: Any, arrays: bool = False) -> Any:
 
 
 def number(value: Any) -> tuple[int, int, float]:
-    """Convert a Python number to (kind, integer, real); None becomes kind -1.
+    """Convert a Python number to (kind, integer, real).
 
     For a complex number the integer holds the bits of the imaginary part.
 
     Raises: TypeError for anything that is not a number, OverflowError beyond 64 bits.
     """
-    if value is None:
-        return -1, 0, 0.0
     if value.__class__ is float:
         return 2, 0, value
     if value.__class__ is int and -_INT64 <= value < _INT64:

@@ -239,16 +239,3 @@ def _truncated(item: Any, kind: dtype, function: str) -> int:
 
 
 # ---- tensors to nested lists
-
-
-def nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
-    """Split a flat list into nested ones, innermost dimension first."""
-    if 0 in shape:
-        return _empty_nest(shape)
-    for size in reversed(shape[1:]):
-        flat = [flat[i : i + size] for i in range(0, len(flat), size)]
-    return flat
-
-
-def _empty_nest(shape: tuple[int, ...]) -> list[Any]:
-    return [_empty_nest(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []

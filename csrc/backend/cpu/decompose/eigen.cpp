@@ -67,26 +67,20 @@ void eigen_into(const Tensor& self, const Tensor& values, const Tensor& vectors)
 // results, if it cannot.
 bool small_eigh(const Tensor& a, const Tensor& values, const Tensor& vectors, const Tensor& info) {
   const int64_t n = rows_of(a);
-  bool done = false;
-  visit_lapack(a.dtype(), [&](auto zero) {
+  return visit_small(a.dtype(), n, n, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (!is_complex_v<T>) {
-      if (!is_small<T>(n, n)) return;
-      const Tensor rows = as_contiguous(a);
-      done = for_small_matrices(info.numel(), 9 * n * n * n, [&](int64_t i) {
-        T off_diagonal[kMaxSmallMatrix], work[4 * kMaxSmallMatrix];
-        T* const to = values.data_as<T>() + i * n;
-        T* const q = vectors ? vectors.data_as<T>() + i * n * n : nullptr;
-        const T* const from = rows.data_as<T>() + i * n * n;
-        if (!small_matrix_loops().of<T>().tridiagonal(from, n, to, off_diagonal, q)) return false;
-        info.data_as<int32_t>()[i] =
-            q ? lapack::steqr(static_cast<int>(n), to, off_diagonal, q, work)
-              : lapack::sterf(static_cast<int>(n), to, off_diagonal);
-        return true;
-      });
-    }
+    const Tensor rows = as_contiguous(a);
+    return for_small_matrices(info.numel(), 9 * n * n * n, [&](int64_t i) {
+      T off_diagonal[kMaxSmallMatrix], work[4 * kMaxSmallMatrix];
+      T* const to = values.data_as<T>() + i * n;
+      T* const q = vectors ? vectors.data_as<T>() + i * n * n : nullptr;
+      const T* const from = rows.data_as<T>() + i * n * n;
+      if (!small_matrix_loops().of<T>().tridiagonal(from, n, to, off_diagonal, q)) return false;
+      info.data_as<int32_t>()[i] = q ? lapack::steqr(static_cast<int>(n), to, off_diagonal, q, work)
+                                     : lapack::sterf(static_cast<int>(n), to, off_diagonal);
+      return true;
+    });
   });
-  return done;
 }
 
 }  // namespace

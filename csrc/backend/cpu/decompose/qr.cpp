@@ -77,20 +77,15 @@ void copy_corner(const Tensor& to, const Tensor& from, bool upper_only) {
 // Factors small real matrices without LAPACK. Returns false, without results, if it cannot.
 bool factor_small(const Tensor& a, const Tensor& q, const Tensor& r, bool with_q) {
   const int64_t m = rows_of(a), n = columns_of(a), k = rows_of(r);
-  bool done = false;
-  visit_lapack(a.dtype(), [&](auto zero) {
+  return visit_small(a.dtype(), m, n, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (!is_complex_v<T>) {
-      if (!is_small<T>(m, n)) return;
-      const Tensor rows = as_contiguous(a);
-      done = for_small_matrices(numel_of(batch_of(a)), 2 * m * n * std::min(m, n), [&](int64_t i) {
-        return small_matrix_loops().of<T>().qr(rows.data_as<T>() + i * m * n, m, n, k,
-                                               with_q ? q.data_as<T>() + i * m * k : nullptr,
-                                               r.data_as<T>() + i * k * n);
-      });
-    }
+    const Tensor rows = as_contiguous(a);
+    return for_small_matrices(numel_of(batch_of(a)), 2 * m * n * std::min(m, n), [&](int64_t i) {
+      return small_matrix_loops().of<T>().qr(rows.data_as<T>() + i * m * n, m, n, k,
+                                             with_q ? q.data_as<T>() + i * m * k : nullptr,
+                                             r.data_as<T>() + i * k * n);
+    });
   });
-  return done;
 }
 
 }  // namespace

@@ -32,24 +32,18 @@ int decompose(char job, int m, int n, T* a, T* s, T* u, T* vh, int rows_of_vh, i
 // false, without results, if it cannot.
 bool small_values(const Tensor& a, const Tensor& s, const Tensor& info) {
   const int64_t m = rows_of(a), n = columns_of(a), k = std::min(m, n);
-  bool done = false;
-  visit_lapack(a.dtype(), [&](auto zero) {
+  return visit_small(a.dtype(), m, n, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (!is_complex_v<T>) {
-      if (!is_small<T>(m, n)) return;
-      const Tensor rows = as_contiguous(a);
-      done = for_small_matrices(info.numel(), 4 * m * n * k, [&](int64_t i) {
-        T off_diagonal[kMaxSmallMatrix], work[4 * kMaxSmallMatrix];
-        T* const values = s.data_as<T>() + i * k;
-        const T* const from = rows.data_as<T>() + i * m * n;
-        if (!small_matrix_loops().of<T>().bidiagonal(from, m, n, values, off_diagonal))
-          return false;
-        info.data_as<int32_t>()[i] = lapack::bdsqr(static_cast<int>(k), values, off_diagonal, work);
-        return true;
-      });
-    }
+    const Tensor rows = as_contiguous(a);
+    return for_small_matrices(info.numel(), 4 * m * n * k, [&](int64_t i) {
+      T off_diagonal[kMaxSmallMatrix], work[4 * kMaxSmallMatrix];
+      T* const values = s.data_as<T>() + i * k;
+      const T* const from = rows.data_as<T>() + i * m * n;
+      if (!small_matrix_loops().of<T>().bidiagonal(from, m, n, values, off_diagonal)) return false;
+      info.data_as<int32_t>()[i] = lapack::bdsqr(static_cast<int>(k), values, off_diagonal, work);
+      return true;
+    });
   });
-  return done;
 }
 
 // Without singular values, a full U or Vh may be any orthonormal matrix: the identity.

@@ -49,10 +49,16 @@ struct RealOf<Complex<R>> {
 template <class T>
 using real_t = typename RealOf<T>::type;
 
-// Returns true if small_matrix_loops() have functions for matrices of type T and these sizes.
-template <class T>
-bool is_small(int64_t rows, int64_t columns) {
-  return !is_complex_v<T> && std::max(rows, columns) <= kMaxSmallMatrix;
+// Returns f(T{}) if small_matrix_loops() have functions for matrices of this dtype and these sizes,
+// else false.
+template <class F>
+bool visit_small(DType dtype, int64_t rows, int64_t columns, const F& f) {
+  if (std::max(rows, columns) > kMaxSmallMatrix) return false;
+  bool done = false;
+  visit_lapack(dtype, [&](auto zero) {
+    if constexpr (!is_complex_v<decltype(zero)>) done = f(zero);
+  });
+  return done;
 }
 
 // Calls f(i) for each of `count` small matrices, and returns true if all calls did. If not, LAPACK

@@ -56,20 +56,15 @@ namespace {
 // Inverts small real matrices without LAPACK. Returns false, without results, if it cannot.
 bool invert_small(const Tensor& a, const Tensor& inverse, const Tensor& info) {
   const int64_t n = rows_of(a);
-  bool done = false;
-  visit_lapack(a.dtype(), [&](auto zero) {
+  return visit_small(a.dtype(), n, n, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (!is_complex_v<T>) {
-      if (!is_small<T>(n, n)) return;
-      const Tensor rows = as_contiguous(a);
-      done = for_small_matrices(info.numel(), n * n * n, [&](int64_t i) {
-        return small_matrix_loops().of<T>().invert(rows.data_as<T>() + i * n * n, n,
-                                                   inverse.data_as<T>() + i * n * n,
-                                                   info.data_as<int32_t>() + i);
-      });
-    }
+    const Tensor rows = as_contiguous(a);
+    return for_small_matrices(info.numel(), n * n * n, [&](int64_t i) {
+      return small_matrix_loops().of<T>().invert(rows.data_as<T>() + i * n * n, n,
+                                                 inverse.data_as<T>() + i * n * n,
+                                                 info.data_as<int32_t>() + i);
+    });
   });
-  return done;
 }
 
 void invert(const Tensor& a, const Tensor& inverse, const Tensor& info) {
