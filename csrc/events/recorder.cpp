@@ -33,7 +33,10 @@ namespace {
 constexpr uint64_t kMinBlobBytes = 64;
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kHeartbeatLate = kSecond;
-// The interval at which a waiting thread checks the writer.
+// A waiting thread looks again after this pause: long enough for the writer to make room for some
+// thousands of records.
+constexpr long kPauseNs = 500'000;
+// The interval at which a waiting thread checks the writer, which is late if it made no room in it.
 constexpr uint64_t kCheckNs = 20'000'000;
 constexpr uint64_t kPrefetched = 8;  // records that are fetched ahead
 constexpr int64_t kWholeBytes = 4096;
@@ -70,6 +73,7 @@ struct Ring {
   std::atomic<uint32_t> next_thread{0};
   uint64_t last_ns = 0;    // time of the latest record that read the clock
   uint64_t tail_seen = 0;  // the writer's tail when it was last looked at
+  bool is_late = false;    // a thread waited for kCheckNs in vain: a window grows
 };
 
 // Never destroyed: events may come from other threads while the process winds down.
@@ -150,8 +154,8 @@ Window first_window(std::atomic<uint64_t>& word, uint64_t capacity) {
   return window;
 }
 
-// Returns whether a window whose first byte is at `position` should grow: more than a quarter of it
-// is unread.
+// Returns whether a window whose first byte is at `position` can grow, and would gain by it: more than
+// a quarter of it is unread.
 bool is_crowded(const Window& window, uint64_t position, uint64_t tail, uint64_t capacity) {
   const uint64_t unread = position - tail;
   return window.size < capacity && unread > window.size / 4 && unread <= window.size;
@@ -159,7 +163,8 @@ bool is_crowded(const Window& window, uint64_t position, uint64_t tail, uint64_t
 
 // Returns the position of a blob of `need` bytes, if there is room. It never wraps around the end
 // of the window.
-uint64_t blob_start(RingHeader& h, Window& window, uint64_t need) {
+uint64_t blob_start(Ring& r, RingHeader& h, uint64_t need) {
+  Window& window = r.blob_window;
   const uint64_t head = h.blob_head.load(std::memory_order_relaxed);
   const uint64_t offset = window.at(head);
   if (offset && offset + need <= window.size) [[likely]]
@@ -167,9 +172,10 @@ uint64_t blob_start(RingHeader& h, Window& window, uint64_t need) {
   const uint64_t first = offset ? head + (window.size - offset) : head;
   const uint64_t tail = h.blob_tail.load(std::memory_order_acquire);
   const bool is_small = need > window.size && first - tail <= window.size;
-  if (is_small || is_crowded(window, first, tail, h.capacity_blob)) {
+  if (is_small || (r.is_late && is_crowded(window, first, tail, h.capacity_blob))) {
     const uint64_t bigger = std::bit_ceil(window.size + std::max(window.size, need));
     window.grow(first, std::min(bigger, h.capacity_blob));
+    r.is_late = false;
     h.blob_window.store(window.word(), std::memory_order_relaxed);
   }
   const uint64_t at = window.at(first);
@@ -186,9 +192,10 @@ inline bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_
   const uint64_t head = h.head.load(std::memory_order_relaxed);
   if (r.record_window.at(head) == 0) [[unlikely]] {
     r.tail_seen = h.tail.load(std::memory_order_acquire);
-    if (is_crowded(r.record_window, head, r.tail_seen, h.capacity_records)) {
+    if (r.is_late && is_crowded(r.record_window, head, r.tail_seen, h.capacity_records)) {
       r.record_window.grow(head, 2 * r.record_window.size);
       h.record_window.store(r.record_window.word(), std::memory_order_relaxed);
+      r.is_late = false;
     }
   }
   const Window& window = r.record_window;
@@ -200,7 +207,7 @@ inline bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_
   if (w.bytes) {
     const uint64_t need = 8 + ((w.length + 7) & ~uint64_t{7});
     if (need > h.capacity_blob) return true;  // of a larger recording, which has ended since
-    const uint64_t start = blob_start(h, r.blob_window, need);
+    const uint64_t start = blob_start(r, h, need);
     const uint64_t tail = h.blob_tail.load(std::memory_order_acquire);
     if (start + need - tail > r.blob_window.size) return false;
     std::byte* to = r.blobs + r.blob_window.at(start);
@@ -230,13 +237,17 @@ __attribute__((noinline, cold)) uint64_t commit_late(const PendingRecord& w, uin
   uint64_t heartbeat = header->heartbeat_ns.load();
   uint64_t before = began, waited = 0, checked = 0;
   while (on() && !try_commit(r, w, thread, number)) {
-    const timespec pause{0, 50000};
+    const timespec pause{0, kPauseNs};
     nanosleep(&pause, nullptr);
     const uint64_t time = now_ns();
     waited += std::min(time - before, kCheckNs);  // more than that: this process was stopped
     before = time;
     if (waited < checked + kCheckNs) continue;
     checked = waited;
+    {
+      std::lock_guard guard(r.lock);
+      r.is_late = true;
+    }
     if (const uint64_t beat = header->heartbeat_ns.load(); beat != heartbeat) {
       heartbeat = beat;
       waited = checked = 0;
