@@ -45,6 +45,7 @@ __all__ = [
 
 _empty = c_function("empty")
 _zeros = c_function("zeros")
+_ones = c_function("ones")
 Device: TypeAlias = device | str | None
 Number: TypeAlias = complex  # as type checkers read it: bool, int, float or complex
 default_device: Callable[[], device] | None = (
@@ -293,6 +294,43 @@ def _without_values(sizes: Any, layout: Any, kind: dtype | None, function: str) 
     return coo if layout.name == "sparse_coo" else coo.to_sparse_csr()
 
 
+def _with_options(name: str, value: int | None) -> Callable[..., Tensor]:
+    """Return the factory of this name for calls with options, or with sizes that C does not take."""
+
+    def factory(
+        *args: Any,
+        size: Any = None,
+        out: Tensor | None = None,
+        dtype: dtype | None = None,
+        layout: Any = None,
+        device: Device = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **more: Any,
+    ) -> Tensor:
+        sizes = size_arguments(args, size, name)
+        if is_sparse_layout(layout):
+            if value:
+                raise RuntimeError("full(...) is not implemented for sparse layout")
+            return finish(_without_values(sizes, layout, dtype, name), out, requires_grad)
+        dtype = result_dtype(out, dtype, name)
+        result = getattr(ops, name)(*sizes, dtype=dtype, device=device, **more)
+        if out is None and not requires_grad:
+            return result
+        return finish(result, out, requires_grad, value=value)
+
+    factory.__name__ = factory.__qualname__ = name
+    return factory
+
+
+_empty_with_options = _with_options("empty", None)
+_zeros_with_options = _with_options("zeros", 0)
+_ones_with_options = _with_options("ones", 1)
+
+# empty(2, 3), zeros(2, 3) and ones(2, 3), the usual calls, go straight to the C function. Options are taken
+# together because every keyword-only parameter with a default costs a call a dictionary look-up.
+
+
 def empty(*size: Any, **options: Any) -> Tensor:
     """Return an uninitialised tensor of the given size: its elements are arbitrary.
 
@@ -302,7 +340,7 @@ def empty(*size: Any, **options: Any) -> Tensor:
     >>> engine.empty(2, 3).shape
     engine.Size([2, 3])
     """
-    if size and not options and default_device is None:  # the usual call: see zeros
+    if size and not options and default_device is None:
         try:
             sizes = size if len(size) != 1 or size[0].__class__ is int else size[0]
             result = _empty(sizes, None, None, None)
@@ -314,41 +352,15 @@ def empty(*size: Any, **options: Any) -> Tensor:
     return _empty_with_options(*size, **options)
 
 
-def _empty_with_options(
-    *args: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    sizes = size_arguments(args, size, "empty")
-    if is_sparse_layout(layout):
-        return finish(_without_values(sizes, layout, dtype, "empty"), out, requires_grad)
-    dtype = result_dtype(out, dtype, "empty")
-    result = ops.empty(*sizes, dtype=dtype, device=device, memory_format=memory_format)
-    if out is None and not requires_grad:
-        return result
-    return finish(result, out, requires_grad)
-
-
-_empty_with_options.__name__ = _empty_with_options.__qualname__ = "empty"
-
-
 def zeros(*size: Any, **options: Any) -> Tensor:
     """Return a tensor of the given size filled with 0.
 
-    Options as for `ones`: out, dtype, layout, device, requires_grad, pin_memory.
+    Options as for `ones`.
 
     >>> import engine
     >>> engine.zeros(2, dtype=engine.int64)
     tensor([0, 0])
     """
-    # zeros(2, 3), the usual call, straight to the C function. Options are taken together because
-    # every keyword-only parameter with a default costs this call a dictionary look-up.
     if size and not options and default_device is None:
         try:
             sizes = size if len(size) != 1 or size[0].__class__ is int else size[0]
@@ -361,51 +373,25 @@ def zeros(*size: Any, **options: Any) -> Tensor:
     return _zeros_with_options(*size, **options)
 
 
-def _zeros_with_options(
-    *args: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
-    sizes = size_arguments(args, size, "zeros")
-    if is_sparse_layout(layout):
-        return finish(_without_values(sizes, layout, dtype, "zeros"), out, requires_grad)
-    dtype = result_dtype(out, dtype, "zeros")
-    result = ops.zeros(*sizes, dtype=dtype, device=device)
-    return finish(result, out, requires_grad, value=0)
-
-
-_zeros_with_options.__name__ = _zeros_with_options.__qualname__ = "zeros"
-
-
-def ones(
-    *args: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+def ones(*size: Any, **options: Any) -> Tensor:
     """Return a tensor of the given size filled with 1.
+
+    Options: out, dtype, layout, device, requires_grad, pin_memory.
 
     >>> import engine
     >>> engine.ones(2)
     tensor([1., 1.])
     """
-    sizes = size_arguments(args, size, "ones")
-    if is_sparse_layout(layout):
-        raise RuntimeError("full(...) is not implemented for sparse layout")
-    dtype = result_dtype(out, dtype, "ones")
-    result = ops.ones(*sizes, dtype=dtype, device=device)
-    if out is None and not requires_grad:
+    if size and not options and default_device is None:
+        try:
+            sizes = size if len(size) != 1 or size[0].__class__ is int else size[0]
+            result = _ones(sizes, None, None)
+        except (TypeError, OverflowError, AttributeError):
+            return _ones_with_options(*size)
+        if result is None:
+            raise_last()
         return result
-    return finish(result, out, requires_grad, value=1)
+    return _ones_with_options(*size, **options)
 
 
 def full(

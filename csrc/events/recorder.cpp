@@ -36,8 +36,9 @@ constexpr uint64_t kHeartbeatLate = kSecond;
 // A waiting thread looks again after this pause: long enough for the writer to make room for some
 // thousands of records.
 constexpr long kPauseNs = 500'000;
-// The interval at which a waiting thread checks the writer, which is late if it made no room in it.
-constexpr uint64_t kCheckNs = 20'000'000;
+// The interval at which a waiting thread checks the writer, and how long it waits for a silent one
+// before a window grows: a writer that starts is silent for some 100 ms.
+constexpr uint64_t kCheckNs = 20'000'000, kLateNs = 200'000'000;
 constexpr uint64_t kPrefetched = 8;  // records that are fetched ahead
 constexpr int64_t kWholeBytes = 4096;
 static_assert(sizeof(Record) == kRecordBytes);
@@ -73,7 +74,7 @@ struct Ring {
   std::atomic<uint32_t> next_thread{0};
   uint64_t last_ns = 0;    // time of the latest record that read the clock
   uint64_t tail_seen = 0;  // the writer's tail when it was last looked at
-  bool is_late = false;    // a thread waited for kCheckNs in vain: a window grows
+  bool is_late = false;    // a thread waited for kLateNs in vain: a window grows
 };
 
 // Never destroyed: events may come from other threads while the process winds down.
@@ -244,7 +245,7 @@ __attribute__((noinline, cold)) uint64_t commit_late(const PendingRecord& w, uin
     before = time;
     if (waited < checked + kCheckNs) continue;
     checked = waited;
-    {
+    if (waited >= kLateNs) {
       std::lock_guard guard(r.lock);
       r.is_late = true;
     }

@@ -33,6 +33,7 @@ typedef struct {
   uint64_t bits;          // differs between values at the same address
   int64_t name, tensor;   // string id; tensor id or 0
   Py_hash_t key_hash;
+  PyTypeObject *type;     // of the value, to see whether `cls` is still right
   int16_t cls;
   int16_t kind;  // kName, or kCell when the name is an outer function's
 } Root;
@@ -263,13 +264,16 @@ static void compare(const Scope *scope, Root *root, PyObject *value, PyObject *h
     root->value = NULL;
     return;
   }
-  const Class cls = class_of(value);
+  // Two functions, with and without a closure, are the only ones of one type in two classes.
+  const int is_same = Py_TYPE(value) == root->type && root->type != &PyFunction_Type;
+  const Class cls = is_same ? (Class)root->cls : class_of(value);
   const int64_t tensor = cls == kTensor ? tensor_id_of(value) : 0;
   const uint64_t bits = tensor ? (uint64_t)tensor : bits_of(value, cls);
   if (value != root->value || bits != root->bits || holder != root->holder) {
     if (!is_recorded(cls)) unbind(scope, root);
     root->value = value;
     root->bits = bits;
+    root->type = Py_TYPE(value);
     root->cls = (int16_t)cls;
     root->tensor = tensor;
     root->holder = holder;
