@@ -155,8 +155,8 @@ Window first_window(std::atomic<uint64_t>& word, uint64_t capacity) {
   return window;
 }
 
-// Returns whether a window whose first byte is at `position` can grow, and would gain by it: more than
-// a quarter of it is unread.
+// Returns whether a window whose first byte is at `position` can grow, and would gain by it: more
+// than a quarter of it is unread.
 bool is_crowded(const Window& window, uint64_t position, uint64_t tail, uint64_t capacity) {
   const uint64_t unread = position - tail;
   return window.size < capacity && unread > window.size / 4 && unread <= window.size;

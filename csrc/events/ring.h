@@ -6,14 +6,14 @@
 // the bytes, padding to 8; it never wraps around the end of its window.
 //
 // Note [Windows]: memory that is written for the first time costs a page fault, and memory that was
-// read long ago a cache miss. So only the beginning of an area is in use, its window. A program that
-// is faster than the writer waits for it, which costs it no processor time; where the writer makes no
-// room for a while (it starts, or has no processor), the window grows. Position p (a record's number; a blob's byte) is at
-// (p - base) % size in the window. It grows when the unread part is contiguous: from the window's
-// first byte, at position p, to its end. Then base becomes p - size, so that nothing moves, and
-// size a larger power of two. The header has both in one word, base | log2(size), and 0 for the
-// whole area. It is written before the head, so a reader that reads the head first gets a window
-// that contains everything before it.
+// read long ago a cache miss. So only the beginning of an area is in use, its window. A program
+// that is faster than the writer waits for it, which costs it no processor time; where the writer
+// gives no sign of life for 0.2 s (it has no processor, say), the window grows. Position p (a
+// record's number; a blob's byte) is at (p - base) % size in the window. It grows when the unread
+// part is contiguous: from the window's first byte, at position p, to its end. Then base becomes p
+// - size, so that nothing moves, and size a larger power of two. The header has both in one word,
+// base | log2(size), and 0 for the whole area. It is written before the head, so a reader that
+// reads the head first gets a window that contains everything before it.
 //
 // engine/inspect/ring.py is the other side.
 #pragma once

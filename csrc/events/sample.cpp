@@ -39,65 +39,94 @@ void add_each(const T* at, int64_t n, Statistics& s) {
   }
 }
 
-constexpr int64_t kBlock = 1024;
+constexpr int64_t kBlock = 4096;
 
-using Floats [[gnu::vector_size(64)]] = float;
-using Doubles [[gnu::vector_size(64)]] = double;
-using DoublesOfFloats [[gnu::vector_size(128)]] = double;
+template <class T, int kBytes>
+struct Vector {
+  using Type [[gnu::vector_size(kBytes)]] = T;
+};
 
-// A block whose elements are all finite; false, and nothing, for another.
-template <class Lanes, class Sums, class T>
+// A block whose elements are all finite; false, and nothing, for another. kBytes: of a vector of
+// the processor. Two sets of accumulators, as an addition takes longer than the rest of a step.
+template <int kBytes, class T>
 [[gnu::always_inline]] inline bool add_finite(const T* at, Statistics& s) {
-  constexpr int64_t kLanes = sizeof(Lanes) / sizeof(T);
-  Lanes low, high, rest{};
-  Sums sums{};
-  std::memcpy(&low, at, sizeof low);
-  high = low;
-  for (int64_t i = 0; i < kBlock; i += kLanes) {
-    Lanes v;
-    std::memcpy(&v, at + i, sizeof v);
-    rest += v - v;  // NaN from the first element on that is not finite
-    low = v < low ? v : low;
-    high = v > high ? v : high;
-    sums += __builtin_convertvector(v, Sums);
+  using Lanes = typename Vector<T, kBytes>::Type;
+  using Sums = typename Vector<double, kBytes>::Type;
+  constexpr int kSets = 2, kLanes = kBytes / sizeof(T), kSummed = kBytes / sizeof(double);
+  constexpr int kParts = kLanes / kSummed;  // of a vector: doubles are wider than floats
+  using Part = typename Vector<T, kSummed * sizeof(T)>::Type;
+  Lanes low[kSets], high[kSets];
+  Sums sums[kSets][kParts] = {};
+  for (int set = 0; set < kSets; ++set) {
+    std::memcpy(&low[set], at + set * kLanes, sizeof(Lanes));
+    high[set] = low[set];
+  }
+  for (int64_t i = 0; i < kBlock; i += kSets * kLanes) {
+#pragma GCC unroll 2
+    for (int set = 0; set < kSets; ++set) {
+      const T* from = at + i + set * kLanes;
+      Lanes v;
+      std::memcpy(&v, from, sizeof v);
+      low[set] = v < low[set] ? v : low[set];
+      high[set] = v > high[set] ? v : high[set];
+#pragma GCC unroll 2
+      for (int part = 0; part < kParts; ++part) {
+        Part p;
+        std::memcpy(&p, from + part * kSummed, sizeof p);
+        sums[set][part] += __builtin_convertvector(p, Sums);
+      }
+    }
   }
   double sum = 0;
-  for (int64_t lane = 0; lane < kLanes; ++lane) {
-    if (rest[lane] != 0) return false;
-    sum += sums[lane];
+  for (const auto& set : sums) {
+    for (const Sums& part : set) {
+      for (int lane = 0; lane < kSummed; ++lane) sum += part[lane];
+    }
   }
-  for (int64_t lane = 0; lane < kLanes; ++lane) {
-    s.low = std::min(s.low, static_cast<double>(low[lane]));
-    s.high = std::max(s.high, static_cast<double>(high[lane]));
+  if (!std::isfinite(sum)) return false;  // NaN and infinities stay; so do sums that overflow
+  for (int set = 0; set < kSets; ++set) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      s.low = std::min(s.low, static_cast<double>(low[set][lane]));
+      s.high = std::max(s.high, static_cast<double>(high[set][lane]));
+    }
   }
   s.sum += sum;
   return true;
 }
 
-// The loop over large float tensors, for the processor at hand. A sanitizer would run
-// in what chooses it, before it is ready itself.
-#if defined(__x86_64__) && defined(__ELF__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define UH_CLONED __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define UH_CLONED
+template <class T>
+bool add_finite_baseline(const T* at, Statistics& s) {
+  return add_finite<16>(at, s);
+}
+#ifdef __x86_64__
+template <class T>
+[[gnu::target("avx2")]] bool add_finite_avx2(const T* at, Statistics& s) {
+  return add_finite<32>(at, s);
+}
+template <class T>
+[[gnu::target("avx512f")]] bool add_finite_avx512(const T* at, Statistics& s) {
+  return add_finite<64>(at, s);
+}
 #endif
-UH_CLONED bool add_finite_floats(const float* at, Statistics& s) {
-  return add_finite<Floats, DoublesOfFloats>(at, s);
+
+// The loop for the processor at hand.
+template <class T>
+auto finite_adder() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f")) return add_finite_avx512<T>;
+  if (__builtin_cpu_supports("avx2")) return add_finite_avx2<T>;
+#endif
+  return add_finite_baseline<T>;
 }
-UH_CLONED bool add_finite_doubles(const double* at, Statistics& s) {
-  return add_finite<Doubles, Doubles>(at, s);
-}
-#undef UH_CLONED
 
 template <class T>
 Statistics statistics(const T* at, int64_t n) {
   Statistics s;
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t count = std::min(kBlock, n - i);
-    if constexpr (std::is_same_v<T, float>) {
-      if (count == kBlock && add_finite_floats(at + i, s)) continue;
-    } else if constexpr (std::is_same_v<T, double>) {
-      if (count == kBlock && add_finite_doubles(at + i, s)) continue;
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+      static const auto add_block = finite_adder<T>();
+      if (count == kBlock && add_block(at + i, s)) continue;
     }
     add_each(at + i, count, s);
   }
