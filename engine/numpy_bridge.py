@@ -129,12 +129,12 @@ def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
     kind = tensor.dtype
     if not tensor.is_cpu or tensor.layout is not strided or not kind.typestr:
         raise TypeError(_why_not(tensor))
-    from numpy import asarray
-
     memory = _ArrayMemory(tensor) or raise_last()
     if tensor.numel() == 0:  # no memory to share, but the Storage can no longer be resized
-        return asarray([], kind.typestr).reshape(tuple(tensor.shape))
-    return asarray(memory)
+        from numpy import empty
+
+        return empty(tuple(tensor.shape), kind.typestr)
+    return memory.array()
 
 
 def _why_not(tensor: Tensor) -> str:

@@ -15,54 +15,55 @@ enum Holder {
 #include "events/codes.inc"
 };
 
-// PyArrayInterface of NumPy's array interface, whose names and values these are.
-typedef struct {
-  int two;  // says that this is the struct
-  int nd;
-  char typekind;
-  int itemsize;
-  int flags;
-  Py_intptr_t* shape;
-  Py_intptr_t* strides;  // in bytes
-  void* data;
-  PyObject* descr;
-} ArrayInterface;
-
 enum {
 #define UH_DEVICE(enumerator, name) enumerator,
 #include "base/devices.inc"
 };
 
-enum { kNotSwapped = 0x200, kAligned = 0x100, kWriteable = 0x400 };
-
 typedef struct {
   PyObject_VAR_HEAD uh_handle storage;
   int64_t holder;
-  ArrayInterface interface;
-  Py_intptr_t dims[];  // sizes, then strides
+  void* data;
+  Py_ssize_t nbytes;  // from the first element to the end of the last one
+  int dtype, ndim, is_contiguous;
+  Py_ssize_t dims[];  // sizes, then strides in bytes
 } ArrayMemory;
 
 static PyTypeObject* g_type;
 static PyObject* g_typestrs;  // by dtype
-static PyObject* g_asarray;   // NumPy's, once it is needed
+static PyObject* g_ndarray;   // NumPy's, once it is needed
+static PyObject* g_dtypes;    // NumPy's of the typestrs; None where it has none
 
-// NumPy's kind and size of an element, from the typestr of a dtype: "<f4".
-static int read_typestr(int dtype, ArrayInterface* ret) {
-  PyObject* item = PyTuple_GetItem(g_typestrs, dtype);
-  const char* text = item ? PyUnicode_AsUTF8(item) : NULL;
-  if (!text) return 0;
-  if (strlen(text) < 3) {
-    PyErr_SetString(PyExc_TypeError, "NumPy has no dtype for the tensor's");
-    return 0;
+static int import_numpy(void) {
+  PyObject* numpy = PyImport_ImportModule("numpy");
+  PyObject* dtypes = PyList_New(0);
+  for (Py_ssize_t i = 0; numpy && dtypes && i < PyTuple_GET_SIZE(g_typestrs); ++i) {
+    PyObject* typestr = PyTuple_GET_ITEM(g_typestrs, i);
+    PyObject* dtype = PyUnicode_GET_LENGTH(typestr)
+                          ? PyObject_CallMethod(numpy, "dtype", "O", typestr)
+                          : Py_NewRef(Py_None);
+    if (!dtype || PyList_Append(dtypes, dtype)) Py_CLEAR(dtypes);
+    Py_XDECREF(dtype);
   }
-  ret->typekind = text[1];
-  ret->itemsize = atoi(text + 2);
-  return 1;
+  if (numpy && dtypes) g_ndarray = PyObject_GetAttrString(numpy, "ndarray");
+  Py_XDECREF(numpy);
+  if (!g_ndarray) Py_CLEAR(dtypes);
+  g_dtypes = dtypes;
+  return g_ndarray != NULL;
+}
+
+static Py_ssize_t element_size(int dtype) {  // the 4 of "<f4"
+  return atoi(PyUnicode_AsUTF8(PyTuple_GET_ITEM(g_typestrs, dtype)) + 2);
 }
 
 // None instead of an object for an error of the core.
 static PyObject* memory_of(uh_handle handle) {
   static int64_t g_holders;  // read and written with the GIL
+  PyObject* typestr = PyTuple_GetItem(g_typestrs, uh_dtype(handle));
+  if (!typestr || !PyUnicode_GET_LENGTH(typestr)) {
+    if (typestr) PyErr_SetString(PyExc_TypeError, "NumPy has no dtype for the tensor's");
+    return NULL;
+  }
   const int64_t holder = ++g_holders;
   uh_layout layout;
   const uh_handle storage = uh_storage_export(handle, kNumpyHolder, holder, &layout);
@@ -74,22 +75,54 @@ static PyObject* memory_of(uh_handle handle) {
   }
   self->storage = storage;
   self->holder = holder;
-  ArrayInterface* interface = &self->interface;
-  if (!read_typestr(layout.dtype, interface)) {
-    Py_DECREF(self);
-    return NULL;
+  self->data = (void*)(uintptr_t)layout.data;
+  self->dtype = layout.dtype;
+  self->ndim = (int)layout.ndim;
+  self->is_contiguous = 1;
+  const Py_ssize_t size = element_size(layout.dtype);
+  Py_ssize_t last = 0, next = size;
+  for (int dim = self->ndim - 1; dim >= 0; --dim) {
+    self->dims[dim] = (Py_ssize_t)layout.sizes[dim];
+    self->dims[self->ndim + dim] = (Py_ssize_t)layout.strides[dim] * size;
+    last += (self->dims[dim] - 1) * self->dims[self->ndim + dim];
+    self->is_contiguous &= self->dims[dim] == 1 || self->dims[self->ndim + dim] == next;
+    next *= self->dims[dim];
   }
-  interface->two = 2;
-  interface->nd = (int)layout.ndim;
-  interface->flags = kNotSwapped | kAligned | kWriteable;
-  interface->shape = self->dims;
-  interface->strides = self->dims + layout.ndim;
-  interface->data = (void*)(uintptr_t)layout.data;
-  for (int64_t dim = 0; dim < layout.ndim; ++dim) {
-    interface->shape[dim] = (Py_intptr_t)layout.sizes[dim];
-    interface->strides[dim] = (Py_intptr_t)layout.strides[dim] * interface->itemsize;
-  }
+  self->nbytes = next ? last + size : 0;
   return (PyObject*)self;
+}
+
+static PyObject* tuple_of(const Py_ssize_t* numbers, int count) {
+  PyObject* tuple = PyTuple_New(count);
+  for (int i = 0; tuple && i < count; ++i) {
+    PyObject* number = PyLong_FromSsize_t(numbers[i]);
+    if (!number) Py_CLEAR(tuple);
+    if (tuple) PyTuple_SET_ITEM(tuple, i, number);
+  }
+  return tuple;
+}
+
+// NumPy's array over this memory.
+static PyObject* array_over(PyObject* object, PyObject* unused) {
+  ArrayMemory* self = (ArrayMemory*)object;
+  if (!g_ndarray && !import_numpy()) return NULL;
+  PyObject* sizes = tuple_of(self->dims, self->ndim);
+  PyObject* strides = self->is_contiguous ? NULL : tuple_of(self->dims + self->ndim, self->ndim);
+  PyObject* array = NULL;
+  if (sizes && (strides || self->is_contiguous)) {
+    PyObject* offset = PyLong_FromLong(0);
+    PyObject* args[] = {sizes, PyList_GET_ITEM(g_dtypes, self->dtype), object, offset, strides};
+    array = PyObject_Vectorcall(g_ndarray, args, strides ? 5 : 3, NULL);
+    Py_DECREF(offset);
+  }
+  Py_XDECREF(sizes);
+  Py_XDECREF(strides);
+  return array;
+}
+
+static int get_buffer(PyObject* object, Py_buffer* view, int flags) {
+  ArrayMemory* self = (ArrayMemory*)object;
+  return PyBuffer_FillInfo(view, object, self->data, self->nbytes, 0, flags);
 }
 
 // _ArrayMemory(tensor)
@@ -108,15 +141,9 @@ static PyObject* shared_array(PyObject* unused, PyObject* tensor) {
     Py_RETURN_NONE;
   PyObject* typestr = PyTuple_GetItem(g_typestrs, uh_dtype(handle));
   if (!typestr || !PyUnicode_GET_LENGTH(typestr)) return typestr ? Py_NewRef(Py_None) : NULL;
-  if (!g_asarray) {  // in each call the import would take a sixth of it
-    PyObject* numpy = PyImport_ImportModule("numpy");
-    g_asarray = numpy ? PyObject_GetAttrString(numpy, "asarray") : NULL;
-    Py_XDECREF(numpy);
-    if (!g_asarray) return NULL;
-  }
   PyObject* memory = memory_of(handle);
   if (!memory || memory == Py_None) return memory;
-  PyObject* array = PyObject_CallOneArg(g_asarray, memory);
+  PyObject* array = array_over(memory, NULL);
   Py_DECREF(memory);
   return array;
 }
@@ -129,25 +156,16 @@ static void deallocate(PyObject* object) {
   Py_DECREF(type);
 }
 
-static void release_owner(PyObject* capsule) {
-  Py_DECREF((PyObject*)PyCapsule_GetContext(capsule));
-}
-
-static PyObject* array_struct(PyObject* object, void* unused) {
-  PyObject* capsule = PyCapsule_New(&((ArrayMemory*)object)->interface, NULL, release_owner);
-  if (capsule) PyCapsule_SetContext(capsule, Py_NewRef(object));
-  return capsule;
-}
-
-static PyGetSetDef properties[] = {
-    {"__array_struct__", array_struct, NULL, "The elements, by NumPy's array interface.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMethodDef methods[] = {
+    {"array", array_over, METH_NOARGS, "NumPy's array over this memory."},
+    {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot slots[] = {
     {Py_tp_new, create},
     {Py_tp_dealloc, deallocate},
-    {Py_tp_getset, properties},
+    {Py_tp_methods, methods},
+    {Py_bf_getbuffer, get_buffer},
     {Py_tp_doc, "A tensor's memory, which NumPy's arrays share."},
     {0, NULL},
 };
@@ -155,7 +173,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
     .name = "engine._native._ArrayMemory",
     .basicsize = sizeof(ArrayMemory),
-    .itemsize = sizeof(Py_intptr_t),
+    .itemsize = sizeof(Py_ssize_t),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = slots,
 };

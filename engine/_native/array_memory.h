@@ -1,8 +1,8 @@
 // _ArrayMemory: a tensor's memory as NumPy's arrays see it, the `base` of what `Tensor.numpy()`
 // returns.
 //
-// It holds a reference on the Storage while an array lives, and describes the elements by NumPy's
-// protocol `__array_struct__`, so that NumPy is not needed to build this.
+// It holds a reference on the Storage while an array lives, and shows the bytes by Python's buffer
+// protocol, over which `numpy.ndarray` builds an array: NumPy is not needed to compile this.
 // Invariant: after its address has been read, the Storage cannot be resized.
 #pragma once
 
