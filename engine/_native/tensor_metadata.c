@@ -53,7 +53,8 @@ static PyObject* ask(PyObject* self, const char* method, PyObject* argument) {
 
 // A tuple of class `type` of numbers of the core.
 static PyObject* tuple_of(PyTypeObject* type, const int64_t* numbers, int64_t count) {
-  PyObject* tuple = type->tp_alloc(type, count);
+  const int is_plain = type == &PyTuple_Type;  // of which Python keeps some to be used again
+  PyObject* tuple = is_plain ? PyTuple_New(count) : type->tp_alloc(type, count);
   for (int64_t i = 0; tuple && i < count; ++i) {
     PyObject* number = PyLong_FromLongLong(numbers[i]);
     if (number)
