@@ -155,6 +155,14 @@ Window first_window(std::atomic<uint64_t>& word, uint64_t capacity) {
   return window;
 }
 
+// Touches the memory of a window at once, which takes half as long as page faults do, one by one, in
+// the program's loops. An older system refuses, and they do.
+void populate([[maybe_unused]] void* start, [[maybe_unused]] uint64_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  madvise(start, bytes, MADV_POPULATE_WRITE);
+#endif
+}
+
 // Returns whether a window whose first byte is at `position` can grow, and would gain by it: more
 // than a quarter of it is unread.
 bool is_crowded(const Window& window, uint64_t position, uint64_t tail, uint64_t capacity) {
@@ -317,6 +325,8 @@ void open(int fd, uint64_t value_budget) {
   r.mapped = static_cast<size_t>(st.st_size);
   r.record_window = first_window(header->record_window, header->capacity_records);
   r.blob_window = first_window(header->blob_window, header->capacity_blob);
+  populate(r.records, r.record_window.size * sizeof(Record));
+  populate(r.blobs, r.blob_window.size);
   if (!r.strings) r.strings = new Strings;
   r.strings->clear();
   r.recent.fill(nullptr);
