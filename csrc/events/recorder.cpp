@@ -17,8 +17,8 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "base/biased_lock.h"
 #include "base/error.h"
-#include "base/spin_lock.h"
 #include "events/ring.h"
 #include "events/sample.h"
 
@@ -64,7 +64,7 @@ struct Ring {
   Record* records = nullptr;
   std::byte* blobs = nullptr;
   size_t mapped = 0;
-  SpinLock lock;                      // held for some ten nanoseconds per record
+  BiasedLock lock;                    // held for some nanoseconds per record
   Window record_window, blob_window;  // as in the header
   std::mutex strings_lock;
   Strings* strings = nullptr;  // never freed
@@ -98,9 +98,14 @@ struct ThreadNumber {
 };
 thread_local constinit ThreadNumber t_number __attribute__((tls_model("initial-exec"))) = {};
 
-// THREAD records the thread's name once.
+// THREAD records the thread's name once. Most programs record from one thread, the first: it owns the
+// lock.
 __attribute__((noinline)) void number_thread(uint32_t generation) {
   t_number = {g_ring.next_thread.fetch_add(1) + 1, generation};
+  if (t_number.number == 1) {
+    BiasedGuard guard(g_ring.lock, &t_number);
+    g_ring.lock.bias(&t_number);
+  }
   char name[32] = "";
   pthread_getname_np(pthread_self(), name, sizeof name);
   emit_blob(Kind::kTHREAD, t_number.number, 0, 0, 0, name, std::strlen(name));
@@ -191,12 +196,15 @@ uint64_t blob_start(Ring& r, RingHeader& h, uint64_t need) {
   return at + need <= window.size ? first : first + (window.size - at);
 }
 
-// Tries to write the record; false: no room yet. A recording that has ended accepts and discards
-// records.
-inline bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_t& number) {
-  std::lock_guard guard(r.lock);
+constexpr uint64_t kNoRoom = ~uint64_t{0};
+
+// Writes the record and returns its number, or kNoRoom. A recording that has ended accepts and
+// discards records. The record is passed by value, in registers: what was just stored field by field
+// cannot be loaded in larger pieces without waiting for the stores.
+inline uint64_t try_commit(Ring& r, const PendingRecord w, uint32_t thread) {
+  BiasedGuard guard(r.lock, &t_number);
   RingHeader* open = r.header.load(std::memory_order_relaxed);
-  if (!open) return true;
+  if (!open) return 0;
   RingHeader& h = *open;
   const uint64_t head = h.head.load(std::memory_order_relaxed);
   if (r.record_window.at(head) == 0) [[unlikely]] {
@@ -210,15 +218,15 @@ inline bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_
   const Window& window = r.record_window;
   if (head - r.tail_seen >= window.size) {
     r.tail_seen = h.tail.load(std::memory_order_acquire);
-    if (head - r.tail_seen >= window.size) return false;
+    if (head - r.tail_seen >= window.size) return kNoRoom;
   }
   int64_t e = w.e;
   if (w.bytes) {
     const uint64_t need = 8 + ((w.length + 7) & ~uint64_t{7});
-    if (need > h.capacity_blob) return true;  // of a larger recording, which has ended since
+    if (need > h.capacity_blob) return 0;  // of a larger recording, which has ended since
     const uint64_t start = blob_start(r, h, need);
     const uint64_t tail = h.blob_tail.load(std::memory_order_acquire);
-    if (start + need - tail > r.blob_window.size) return false;
+    if (start + need - tail > r.blob_window.size) return kNoRoom;
     std::byte* to = r.blobs + r.blob_window.at(start);
     const uint64_t length = w.length;
     std::memcpy(to, &length, 8);
@@ -231,13 +239,12 @@ inline bool try_commit(Ring& r, const PendingRecord& w, uint32_t thread, uint64_
       head, r.last_ns, thread, static_cast<uint16_t>(w.kind), w.flags, w.a, w.b, w.c, w.d, e};
   // The writer, on another processor, read the next slots last: fetch them early.
   __builtin_prefetch(&r.records[window.at(head + kPrefetched)], 1);
-  number = head;
   h.head.store(head + 1, std::memory_order_release);
-  return true;
+  return head;
 }
 
 // Waits for room.
-__attribute__((noinline, cold)) uint64_t commit_late(const PendingRecord& w, uint32_t thread) {
+__attribute__((noinline, cold)) uint64_t commit_late(const PendingRecord w, uint32_t thread) {
   Ring& r = g_ring;
   RingHeader* header = r.header.load(std::memory_order_acquire);
   if (!header) return 0;
@@ -245,7 +252,7 @@ __attribute__((noinline, cold)) uint64_t commit_late(const PendingRecord& w, uin
   const uint64_t began = now_ns();
   uint64_t heartbeat = header->heartbeat_ns.load();
   uint64_t before = began, waited = 0, checked = 0;
-  while (on() && !try_commit(r, w, thread, number)) {
+  while (on() && (number = try_commit(r, w, thread)) == kNoRoom) {
     const timespec pause{0, kPauseNs};
     nanosleep(&pause, nullptr);
     const uint64_t time = now_ns();
@@ -254,7 +261,7 @@ __attribute__((noinline, cold)) uint64_t commit_late(const PendingRecord& w, uin
     if (waited < checked + kCheckNs) continue;
     checked = waited;
     if (waited >= kLateNs) {
-      std::lock_guard guard(r.lock);
+      BiasedGuard guard(r.lock, &t_number);
       r.is_late = true;
     }
     if (const uint64_t beat = header->heartbeat_ns.load(); beat != heartbeat) {
@@ -267,26 +274,25 @@ __attribute__((noinline, cold)) uint64_t commit_late(const PendingRecord& w, uin
     }
   }
   header->waited_ns.fetch_add(now_ns() - began);
-  return number;
+  return number == kNoRoom ? 0 : number;
 }
 
-inline uint64_t commit(const PendingRecord& w) {
+inline uint64_t commit(const PendingRecord w) {
   if (!on()) return 0;
   const uint32_t thread = thread_number();
-  uint64_t number = 0;
-  if (try_commit(g_ring, w, thread, number)) [[likely]]
-    return number;
-  return commit_late(w, thread);
+  const uint64_t number = try_commit(g_ring, w, thread);
+  return number == kNoRoom ? commit_late(w, thread) : number;
 }
 
 // Around a fork nothing is being written, so the child's locks are free. The child shares the
 // mapping, and two programs must not write one trace: it records nothing.
+bool g_locked_as_owner;
 void before_fork() {
   g_ring.strings_lock.lock();
-  g_ring.lock.lock();
+  g_locked_as_owner = g_ring.lock.lock(&t_number);
 }
 void after_fork() {
-  g_ring.lock.unlock();
+  g_ring.lock.unlock(g_locked_as_owner);
   g_ring.strings_lock.unlock();
 }
 void stop_in_child() {
@@ -319,7 +325,7 @@ void open(int fd, uint64_t value_budget) {
   std::call_once(once, [] { pthread_atfork(before_fork, after_fork, stop_in_child); });
   Ring& r = g_ring;
   std::lock_guard strings(r.strings_lock);
-  std::lock_guard guard(r.lock);
+  BiasedGuard guard(r.lock, &t_number);
   r.records = reinterpret_cast<Record*>(static_cast<std::byte*>(at) + kHeaderBytes);
   r.blobs = reinterpret_cast<std::byte*>(r.records + header->capacity_records);
   r.mapped = static_cast<size_t>(st.st_size);
@@ -345,7 +351,7 @@ void open(int fd, uint64_t value_budget) {
 void close() {
   Ring& r = g_ring;
   g_mode.store(0);
-  std::lock_guard guard(r.lock);
+  BiasedGuard guard(r.lock, &t_number);
   RingHeader* header = r.header.load(std::memory_order_relaxed);
   if (!header) return;
   header->state = static_cast<uint64_t>(RingState::kClosed);
@@ -362,7 +368,7 @@ RingHeader* ring_header() {
 
 void release_ring() {
   Ring& r = g_ring;
-  std::lock_guard guard(r.lock);
+  BiasedGuard guard(r.lock, &t_number);
   if (r.header.load() || !r.closed) return;
   auto* after_header = reinterpret_cast<std::byte*>(r.closed) + kHeaderBytes;
   madvise(after_header, r.mapped - kHeaderBytes, MADV_REMOVE);

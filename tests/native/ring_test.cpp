@@ -2,7 +2,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "capi/underhood.h"
 #include "events/record.h"
@@ -80,6 +82,24 @@ TEST(threads_write_one_contiguous_stream) {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK_EQ(recording.finish(), 4u * 2000 + 4);
+}
+
+// The first thread owns the recorder's lock until a second one records, at any point of a section.
+TEST(a_second_thread_ends_the_ownership_of_the_lock) {
+  for (int round = 0; round < 50; ++round) {
+    Recording recording(256, 1 << 14, 0, {}, 6);
+    std::atomic<bool> begun{false};
+    std::thread first([&] {
+      for (int i = 0; i < 2000; ++i) {
+        events::emit(events::Kind::kLINE, 1, i);
+        if (i == 10 * round) begun = true;
+      }
+    });
+    while (!begun) std::this_thread::yield();
+    for (int i = 0; i < 500; ++i) events::emit(events::Kind::kLINE, 2, i);
+    first.join();
+    CHECK_EQ(recording.finish(), 2000u + 500 + 2);
+  }
 }
 
 FUZZ(rings_of_any_size) {
