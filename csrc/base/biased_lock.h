@@ -1,11 +1,11 @@
 // A lock that one thread takes without an atomic exchange, as long as no other thread wants it.
 //
 // An exchange waits until all earlier stores are done, which costs as much as the rest of a short
-// section. So the lock may have an owner, which says by an ordinary store that it is inside. Another
-// thread that wants the lock ends the ownership: it asks the system for a barrier in all threads of
-// the process (membarrier(2)), which the owner therefore does without. After that barrier either the
-// owner sees that it is none any more, or its store is seen here.
-// Without that system call no thread becomes the owner, and this is a SpinLock.
+// section. So the lock may have an owner, which says by an ordinary store that it is inside.
+// Another thread that wants the lock ends the ownership: it asks the system for a barrier in all
+// threads of the process (membarrier(2)), which the owner therefore does without. After that
+// barrier either the owner sees that it is none any more, or its store is seen here. Without that
+// system call no thread becomes the owner, and this is a SpinLock.
 #pragma once
 
 #include <atomic>

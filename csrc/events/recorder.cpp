@@ -98,8 +98,8 @@ struct ThreadNumber {
 };
 thread_local constinit ThreadNumber t_number __attribute__((tls_model("initial-exec"))) = {};
 
-// THREAD records the thread's name once. Most programs record from one thread, the first: it owns the
-// lock.
+// THREAD records the thread's name once. Most programs record from one thread, the first: it owns
+// the lock.
 __attribute__((noinline)) void number_thread(uint32_t generation) {
   t_number = {g_ring.next_thread.fetch_add(1) + 1, generation};
   if (t_number.number == 1) {
@@ -160,8 +160,8 @@ Window first_window(std::atomic<uint64_t>& word, uint64_t capacity) {
   return window;
 }
 
-// Touches the memory of a window at once, which takes half as long as page faults do, one by one, in
-// the program's loops. An older system refuses, and they do.
+// Touches the memory of a window at once, which takes half as long as page faults do, one by one,
+// in the program's loops. An older system refuses, and they do.
 void populate([[maybe_unused]] void* start, [[maybe_unused]] uint64_t bytes) {
 #ifdef MADV_POPULATE_WRITE
   madvise(start, bytes, MADV_POPULATE_WRITE);
@@ -199,8 +199,8 @@ uint64_t blob_start(Ring& r, RingHeader& h, uint64_t need) {
 constexpr uint64_t kNoRoom = ~uint64_t{0};
 
 // Writes the record and returns its number, or kNoRoom. A recording that has ended accepts and
-// discards records. The record is passed by value, in registers: what was just stored field by field
-// cannot be loaded in larger pieces without waiting for the stores.
+// discards records. The record is passed by value, in registers: what was just stored field by
+// field cannot be loaded in larger pieces without waiting for the stores.
 inline uint64_t try_commit(Ring& r, const PendingRecord w, uint32_t thread) {
   BiasedGuard guard(r.lock, &t_number);
   RingHeader* open = r.header.load(std::memory_order_relaxed);
