@@ -63,6 +63,14 @@ def _type_of(parameter: str) -> str:
     return parameter.rpartition(" ")[0]
 
 
+def _layout(a: Argument) -> str:
+    """Return a letter for each C argument: h handle, i int64_t, c int, d double, p an array of 8-byte items."""
+    kinds = {"uh_handle": "h", "int64_t": "i", "int": "c", "double": "d"}
+    return "".join(
+        "p" if "*" in ctype else kinds[ctype] for ctype in map(_type_of, c_parameters(a))
+    )
+
+
 def _slot(index: int, ctype: str) -> str:
     member = "p" if "*" in ctype else {"double": "d", "uh_handle": "h"}.get(ctype, "i")
     return f"({ctype})slots[{index}].{member}"
@@ -85,6 +93,7 @@ def _trampoline(name: str, ctype: str, types: tuple[str, ...], result: str) -> s
 def table_c(ops: list[Operator]) -> str:
     """Return the trampolines and the table of all operators."""
     trampolines: dict[tuple[str, tuple[str, ...]], str] = {}
+    layouts = {letter(a): _layout(a) for op in ops for a in op.arguments}
     lines, entries = [HEAD], []
     for op in sorted(ops, key=lambda op: op.cpp_name.encode()):
         ctype, extra, _ = RESULTS[result_kind(op)]
@@ -108,4 +117,6 @@ def table_c(ops: list[Operator]) -> str:
     )
     lines.append(f"const uh_function_entry uh_function_entries[] = {{\n{''.join(entries)}}};\n")
     lines.append(f"const int uh_function_count = {len(entries)};\n")
+    cells = ", ".join(f"['{key}'] = \"{layouts[key]}\"" for key in sorted(layouts))
+    lines.append(f"const char* const uh_argument_layouts[128] = {{{cells}}};\n")
     return "\n".join(lines)

@@ -92,24 +92,6 @@ static int own(Arguments* arguments, PyObject* value) {
 
 // ---- an argument through its converter
 
-// The C arguments of each type: h handle, i int64_t, c int, d double, p an array of 8-byte items.
-static const char* layout_of(char letter) {
-  switch (letter) {
-    case 'o': return "hcid";
-    case 'n': return "cid";
-    case 'l':
-    case 'k':
-    case 'd':
-    case 'm':
-    case 'M': return "pi";
-    case 'f': return "d";
-    case 'I':
-    case 'B': return "ci";
-    case 'F': return "cd";
-    default: return "c";
-  }
-}
-
 static int put_converted(Arguments* arguments, char kind, PyObject* value) {
   switch (kind) {
     case 'h': {
@@ -136,7 +118,7 @@ static int convert_in_python(Arguments* arguments, char letter, PyObject* value)
   Py_XDECREF(key);
   PyObject* converted = converter ? PyObject_CallOneArg(converter, value) : NULL;
   if (!converted) return 0;
-  const char* layout = layout_of(letter);
+  const char* layout = uh_argument_layouts[(int)letter];
   const Py_ssize_t n = (Py_ssize_t)strlen(layout);
   int done = 1;
   if (n == 1) {
