@@ -1,11 +1,12 @@
-// A product by the loops of backend/cpu/product_loops.h: when to use them, and the split for
-// threads.
+// A product by the loops of backend/cpu/product_loops.h and bfloat16_product_loops.h: when to use
+// them, and the split for threads.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
+#include "backend/cpu/bfloat16_product_loops.h"
 #include "backend/cpu/product_loops.h"
 #include "base/parallel.h"
 
@@ -36,6 +37,11 @@ bool is_for_tiles(const TiledProduct<T>& x) {
   return x.n >= columns && x.m >= rows && x.k >= 16 && x.m * x.n <= kMaxWork / item / x.k;
 }
 
+// Returns true if sums along k are faster than tiles; measured for 1 to 16 rows.
+inline bool is_for_dots(const TiledProduct<BFloat16>& x) {
+  return x.b_row == 1 && x.m <= 12 && x.k >= 32 * (x.m + 2);
+}
+
 template <class T>
 int64_t tile_ranges(const TiledProduct<T>& x) {
   const TileCut<T> cut(x);
@@ -44,11 +50,13 @@ int64_t tile_ranges(const TiledProduct<T>& x) {
 
 template <class T>
 void multiply_in_tiles(const TiledProduct<T>& x) {
-  const auto loop = [] {
+  const auto loop = [&] {
     if constexpr (std::is_same_v<T, float>)
       return product_loops().of_float;
-    else
+    else if constexpr (std::is_same_v<T, double>)
       return product_loops().of_double;
+    else
+      return is_for_dots(x) ? bfloat16_product_loops().dots : bfloat16_product_loops().tiles;
   }();
   const TileCut<T> cut(x);
   parallel_for(0, cut.parts, cut.grain, [&](int64_t lo, int64_t hi) {
