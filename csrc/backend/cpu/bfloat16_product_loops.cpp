@@ -22,11 +22,11 @@ namespace {
 
 // The sums of a tile, one row of pairs of b and one pair of a fill the registers: 24 + 4 + 1 of 32.
 constexpr int kRows = 6, kVectors = 4;
-constexpr int64_t kLanes = 16;                     // sums in a register, and pairs
-constexpr int64_t kMaxWidth = kVectors * kLanes;   // columns of a panel
-constexpr int64_t kDepth = 256;                    // rows of b in a panel, which stays in L1
-constexpr int64_t kBand = 40 * kRows;              // rows of a whose sums wait for the next panel
-constexpr int64_t kFewRows = 24;                   // for at most these, b is zipped in registers
+constexpr int64_t kLanes = 16;                    // sums in a register, and pairs
+constexpr int64_t kMaxWidth = kVectors * kLanes;  // columns of a panel
+constexpr int64_t kDepth = 256;                   // rows of b in a panel, which stays in L1
+constexpr int64_t kBand = 40 * kRows;             // rows of a whose sums wait for the next panel
+constexpr int64_t kFewRows = 24;                  // for at most these, b is zipped in registers
 
 using Vector = Lanes<float>::Vector;
 using Words = Lanes<uint16_t>::Vector;
