@@ -37,7 +37,7 @@ struct TiledProduct {
 struct ProductLoops {
   void (*of_float)(const TiledProduct<float>& product);
   void (*of_double)(const TiledProduct<double>& product);
-  int64_t panel_bytes;  // bytes of a row of b in a panel
+  int64_t register_bytes;
 };
 
 UH_PER_ISA(ProductLoops, product_loops)

@@ -12,16 +12,17 @@
 
 namespace uh {
 
-// The split of a product into parallel parts: along the longer side of the result, columns in whole
-// panels.
+// The split of a product into parallel parts: along the longer side of the result, by columns if
+// both are equal, so that no part of b is packed twice. Parts are whole registers of columns, or
+// rows of a register tile.
 template <class T>
 struct TileCut {
   bool by_columns;
   int64_t step, parts, grain;
 
-  explicit TileCut(const TiledProduct<T>& x) : by_columns(x.n > x.m) {
-    constexpr int64_t kRows = 48, kWorthThread = 1 << 20;  // multiplications
-    step = by_columns ? product_loops().panel_bytes / static_cast<int64_t>(sizeof(T)) : kRows;
+  explicit TileCut(const TiledProduct<T>& x) : by_columns(x.n >= x.m) {
+    constexpr int64_t kRows = 6, kWorthThread = 1 << 20;  // multiplications
+    step = by_columns ? product_loops().register_bytes / static_cast<int64_t>(sizeof(T)) : kRows;
     parts = ((by_columns ? x.n : x.m) + step - 1) / step;
     grain = std::max<int64_t>(1, kWorthThread / (step * x.k * (by_columns ? x.m : x.n)));
   }
