@@ -65,8 +65,8 @@ bool has_bfloat16_pairs() {
 #ifndef __x86_64__
   return false;
 #else
-  __builtin_cpu_init();
-  return isa() == Isa::kV4 && !std::getenv("UNDERHOOD_ISA") && __builtin_cpu_supports("avx512bf16");
+  const char* forced = std::getenv("UNDERHOOD_ISA");
+  return isa() == Isa::kV4 && !(forced && *forced) && __builtin_cpu_supports("avx512bf16");
 #endif
 }
 

@@ -145,6 +145,7 @@ Tensor linalg_matrix_exp(KeySet, const Tensor& self) {
     double norm = norms.data_as<double>()[i];
     int times = 0;
     for (; std::isfinite(norm) && truncation(norm, kDegree) > roundoff; norm /= 2) ++times;
+    if (std::isnan(norm)) norm = std::numeric_limits<double>::infinity();  // no number is larger
     halvings.data_as<double>()[i] = times;
     fewest = std::min(fewest, times);
     most = std::max(most, times);
