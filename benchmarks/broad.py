@@ -9,18 +9,16 @@ the changes since they were stored. `--threads` compares two threads with one, b
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
 import json
-import math
-import os
 import re
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from run import Work, compare, geometric_mean, show_time, timed
+from run import compare, geometric_mean, show_time, timed
+from scaling import speedup
 from workloads import Workload, workloads
 
 ROUNDS = 5
@@ -28,8 +26,6 @@ BLOCK = 0.008  # seconds that one timed block lasts about
 OVERHEAD = ("overhead", "more overhead")  # groups
 WORTH_TWO_THREADS = 1e-4  # seconds of a call
 SCALES = 1.7  # times as fast on two threads
-PROCESSORS = os.sched_getaffinity(0)
-THREAD_ROUNDS = 15
 CHANGED = 1.15  # a ratio that grew or shrank by this factor is worth a line
 
 # ---- measuring
@@ -76,30 +72,6 @@ def print_changes(ratios: dict[str, float], stored: dict[str, float]) -> None:
 # ---- two threads
 
 
-def place_threads() -> None:
-    """Give the main thread one processor and the others another: on a busy machine they would share one."""
-    first, second, *_ = sorted(PROCESSORS)
-    for thread in map(int, os.listdir("/proc/self/task")):
-        with contextlib.suppress(ProcessLookupError):  # it has ended
-            os.sched_setaffinity(thread, {first if thread == os.getpid() else second})
-
-
-def speedup(work: Work, module: Any) -> tuple[float, float]:
-    """Return the time of a call on one thread, and how many times faster it is on two, by the clock."""
-    module.set_num_threads(2)
-    work()
-    place_threads()
-    seconds = [math.inf, math.inf]
-    for _ in range(THREAD_ROUNDS):
-        for threads in (1, 2):
-            module.set_num_threads(threads)
-            work()
-            times = 1 if math.isinf(seconds[0]) else max(1, round(BLOCK / 4 / seconds[0]))
-            seconds[threads - 1] = min(seconds[threads - 1], timed(work, times))
-    module.set_num_threads(1)
-    return seconds[0], seconds[0] / seconds[1]
-
-
 def compare_threads(selected: list[Workload], peers: list[Any]) -> int:
     """Print the workloads that take long enough and scale less than PyTorch's do; return how many there are."""
     measured, slow = 0, []
@@ -109,10 +81,9 @@ def compare_threads(selected: list[Workload], peers: list[Any]) -> int:
             continue
         ours, theirs = map(speedup, works, peers)
         measured += 1
-        us, them = (f"{show_time(seconds)} x {factor:.2f}" for seconds, factor in (ours, theirs))
-        line = f"{workload!s:<60} {us}   theirs {them}"
+        line = f"{workload!s:<60} {ours}   theirs {theirs}"
         print(line, flush=True)
-        if theirs[1] >= SCALES > ours[1]:
+        if theirs.factor >= SCALES > ours.factor:
             slow.append(line)
     print(f"\n{measured} workloads above {show_time(WORTH_TWO_THREADS).strip()}; ", end="")
     print(f"{len(slow)} of them scale less than {SCALES} where PyTorch's scale:", *slow, sep="\n")

@@ -128,7 +128,7 @@ LIMITS: dict[str, Limit] = {
     "conversion/float32 to bfloat16": moves(6 * N),
     "product/mm 64, float32": computes(2 * 64**3),
     "product/mm 256, float32": computes(2 * 256**3),
-    "product/mm 256, bfloat16": computes(2 * 256**3),
+    "product/mm 256, bfloat16": computes(2 * 256**3, "bfloat16"),
     "product/mm 256, float64": computes(2 * 256**3, "float64"),
     "product/matvec, float32": reads(4 * 1000 * 1001),
     "product/bmm 32, float32": computes(2 * 64 * 32**3),
@@ -162,7 +162,7 @@ def main() -> int:
     print(f"moving bytes, from memory   {large / seconds_to_move(large) / 1e9:8.1f} GB/s")
     print(f"moving bytes, cached        {2 * N * 4 / seconds_to_move(8 * N) / 1e9:8.1f} GB/s")
     print(f"reading bytes, cached       {4 * N / seconds_to_read(4 * N) / 1e9:8.1f} GB/s")
-    for dtype in ("float32", "float64"):
+    for dtype in ("float32", "float64", "bfloat16"):
         rate = operations_per_second(dtype) / 1e9
         print(f"operations on {dtype:<13} {rate:8.1f} thousand million a second")
     print(f"a call                      {show_time(seconds_of_a_call())}\n")

@@ -1,7 +1,7 @@
 """Operators on usual sizes, compared with PyTorch: `python benchmarks/operators.py [NAME...] [--threads]`.
 
 A figure is a ratio as in run.py: our time / PyTorch's on one thread, in turn, in one process. The last line
-is their geometric mean. `--threads` compares two threads of ours with one: 2.0 is perfect.
+is their geometric mean. `--threads` compares two threads with one, ours and PyTorch's: 2.0 is perfect.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import argparse
 import importlib
 import importlib.util
 import math
-import statistics
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from run import Work, compare, geometric_mean, show_time, timed
+from run import Work, compare, geometric_mean
+from scaling import speedup
 
 WORKLOADS: dict[str, Callable[[Any], Work]] = {}
-ROUNDS = 7
 
 
 def workload(make: Callable[[Any], Work]) -> Callable[[Any], Work]:
@@ -218,22 +217,6 @@ def solve(m: Any) -> Work:
     return lambda: m.linalg.solve(a, b)
 
 
-def scaling(name: str, make: Callable[[Any], Work]) -> None:
-    """One thread's time / two threads', both ours, in turn."""
-    import engine
-
-    work = make(engine)
-    engine.set_num_threads(1)
-    times = max(1, round(0.05 / max(timed(work, 2), 1e-8)))
-    matches, item = [], 0.0
-    for _ in range(ROUNDS):
-        engine.set_num_threads(1)
-        item = timed(work, times)
-        engine.set_num_threads(2)
-        matches.append(item / timed(work, times))
-    print(f"{name:<28} {show_time(item)}  x {statistics.median(matches):.2f}", flush=True)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only these workloads")
@@ -245,16 +228,17 @@ def main() -> int:
             f"unknown workloads {', '.join(sorted(unknown))}; choose from {', '.join(WORKLOADS)}"
         )
     selected = {name: WORKLOADS[name] for name in options.names or WORKLOADS}
-    if options.threads:
-        for name, make in selected.items():
-            scaling(name, make)
-        return 0
     peers = [importlib.import_module("engine")]
     if importlib.util.find_spec("torch"):
         peers.append(importlib.import_module("torch"))
     ratios = []
     for module in peers:
         module.set_num_threads(1)
+    if options.threads:
+        for name, make in selected.items():
+            figures = [str(speedup(make(module), module)) for module in peers]
+            print(f"{name:<28} {'   theirs '.join(figures)}", flush=True)
+        return 0
     for name, make in selected.items():
         figure = compare(name, make, peers, 1.2)
         print(figure, flush=True)

@@ -839,6 +839,13 @@ def test_exponentials_of_16_bit_matrices_are_rounded_once(dtype: engine.dtype) -
         assert engine.equal(engine.matrix_exp(x), engine.matrix_exp(x.double()).to(dtype))
 
 
+@pytest.mark.parametrize("value", [engine.nan, engine.inf])
+def test_a_nan_spreads_over_the_exponential_of_a_matrix(value: float) -> None:
+    x = engine.eye(4)
+    x[1, 2] = value
+    assert engine.matrix_exp(x).isnan().all()
+
+
 @pytest.mark.parametrize("dtype", [engine.float16, engine.bfloat16])
 def test_16_bit_volumes_are_sampled_as_float32_and_rounded_once(dtype: engine.dtype) -> None:
     volume = (engine.arange(120) * 7 % 11).to(dtype).view(1, 2, 3, 4, 5)

@@ -23,6 +23,11 @@ def matrices(dtype: str) -> Iterator[Sample]:
     for shape in ((3, 3), (2, 4, 4), (0, 0), (1, 1)):
         yield Sample((array(dtype, *shape, low=-1, high=1),), {}, str(shape))
     yield Sample((Array(np.zeros((2, 2), dtype), dtype),), {}, "zero")
+    unit = array(dtype, 4, 5, 5, low=-1, high=1).values
+    for power in (-27, -13, -7, -4, -2, 2):  # one for each degree, and several squarings
+        yield Sample((Array(unit * 2.0**power, dtype),), {}, f"times 2^{power}")
+    scales = np.array([0.0625, 0.5, 2, 4], unit.real.dtype)[:, None, None]
+    yield Sample((Array(unit * scales, dtype),), {}, "several norms")
 
 
 def exponential(a: np.ndarray) -> np.ndarray:

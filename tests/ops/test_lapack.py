@@ -104,6 +104,69 @@ def test_least_squares(dtype: str, driver: str) -> None:
     assert_close(x, np.linalg.lstsq(a, b, rcond=None)[0].astype(dtype))
 
 
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [1, 7, 33])
+def test_least_squares_of_many_sizes(columns: int, dtype: str, driver: str) -> None:
+    """Small tall matrices are solved by small_matrix_loops.h, others by LAPACK."""
+    for m, n in ((1, 1), (4, 4), (5, 3), (17, 16), (32, 8), (40, 3), (3, 5)):
+        a, b = matrix(dtype, 3, m, n) + 3 * np.eye(m, n, dtype=dtype), matrix(dtype, 3, m, columns)
+        actual = engine.linalg.lstsq(engine.tensor(a), engine.tensor(b), driver=driver)
+        expected = np.linalg.pinv(a.astype("float64")) @ b
+        assert_close(arrays(actual.solution)[0], expected.astype(dtype))
+        if driver != "gels":
+            assert actual.rank.tolist() == [min(m, n)] * 3
+        if m > n and driver != "gelsy":
+            remainder = ((a.astype("float64") @ expected - b) ** 2).sum(-2)
+            assert_close(arrays(actual.residuals)[0], remainder.astype(dtype))
+
+
+def test_least_squares_without_full_rank() -> None:
+    a, b = matrix("float64", 7, 8, 5), matrix("float64", 7, 8, 2)
+    a[1] = 0
+    a[2, :, 3] = a[2, :, 0]
+    a[3] *= 1e-200
+    a[4] *= 1e200
+    a[5, :, 4] *= 1e-30  # below rcond
+    actual = engine.linalg.lstsq(engine.tensor(a), engine.tensor(b))
+    assert actual.rank.tolist() == [5, 0, 4, 5, 5, 4, 5]
+    for i in (0, 2, 3, 4, 5, 6):
+        unit = {3: 1e200, 4: 1e-200}.get(i, 1.0)
+        expected = np.linalg.lstsq(a[i] * unit, b[i], rcond=None)[0] * unit
+        np.testing.assert_allclose(actual.solution[i].numpy(), expected, 1e-9, 1e-12 * unit)
+    loose = engine.linalg.lstsq(engine.tensor(a[:1]), engine.tensor(b[:1]), rcond=0.9)
+    assert loose.rank.item() < 5
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_lu_by_blocks(dtype: str) -> None:
+    """Blocks of 32 columns from 96 on, the last of 32 to 63: every rest, and a batch."""
+    for shape in ((95, 95), *((n, n) for n in (96, 97, 127, 128, 129, 160, 351)), (3, 130, 130)):
+        a = matrix(dtype, *shape)
+        p, low, up = engine.linalg.lu(engine.tensor(a))
+        factors = arrays(p, low, up)
+        size = np.abs(factors[1]).astype("float64") @ np.abs(factors[2])
+        error = np.abs(factors[0] @ factors[1].astype("float64") @ factors[2] - a)
+        assert (error <= 8 * np.finfo(dtype).eps * (factors[0] @ size)).all(), shape
+        assert (np.abs(factors[1]) <= 1).all()
+        assert (np.tril(factors[1], -1) + np.eye(shape[-1]) == factors[1]).all()
+        assert (np.triu(factors[2]) == factors[2]).all()
+        x = engine.linalg.solve(engine.tensor(a).double(), engine.tensor(a).double())
+        np.testing.assert_allclose(x.numpy(), np.eye(shape[-1]) + 0 * a, atol=1e-9)
+
+
+@pytest.mark.parametrize("column", [0, 31, 32, 70, 129])
+def test_lu_names_the_first_pivot_that_is_zero(column: int) -> None:
+    a = matrix("float64", 130, 130)
+    a[:, column] = 0
+    a[:, 129] = 0
+    factors, _, info = engine.linalg.lu_factor_ex(engine.tensor(a))
+    assert info.item() == column + 1
+    assert factors.isfinite().all()
+    with pytest.raises(RuntimeError, match="singular"):
+        engine.linalg.solve(engine.tensor(a), engine.ones(130, dtype=engine.float64))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("left", [True, False])
 @pytest.mark.parametrize("adjointed", [True, False])

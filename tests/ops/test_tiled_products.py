@@ -1,10 +1,13 @@
-"""Products of a size that register tiles make (csrc/backend/cpu/product_loops.h): every partial tile, every
-layout, updates of the result, and threads. Without AVX-512 they test OpenBLAS in the same way.
+"""Products of a size that register tiles make (csrc/backend/cpu/product_loops.h, bfloat16_product_loops.h): every
+partial tile, every layout, updates of the result, and threads. Without AVX-512 they test OpenBLAS in the same way.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,23 +19,32 @@ from tests.isa_level import level_in_use
 # Around the edges of a tile (6 rows, vectors of 8 or 16), of a panel (64 columns, 128 deep) and of the choice.
 ROWS, COLUMNS, DEPTHS = (3, 4, 23, 25, 64), (12, 23, 33, 64, 130), (16, 128, 129, 300)
 LAYOUTS = ("NN", "NT", "TN", "TT")
-DTYPES = ("float32", "float64")
+DTYPES = ("float32", "float64", "bfloat16")
 
 
 def matrix(
     rows: int, columns: int, turned: bool, dtype: str, seed: int
 ) -> tuple[engine.Tensor, np.ndarray]:
     """Return a matrix, stored by columns where `turned`, and the same as an array of float64."""
-    array = np.random.default_rng(seed).standard_normal((rows, columns)).astype(dtype)
-    tensor = engine.tensor(np.ascontiguousarray(array.T)).t() if turned else engine.tensor(array)
-    return tensor, array.astype("float64")
+    array = np.random.default_rng(seed).standard_normal((rows, columns))
+    if turned:
+        array = np.ascontiguousarray(array.T)
+    tensor = engine.tensor(array, dtype=getattr(engine, dtype))
+    array = tensor.double().numpy()
+    return (tensor.t(), array.T) if turned else (tensor, array)
 
 
 def near(got: engine.Tensor, want: np.ndarray, size: np.ndarray, depth: int) -> None:
-    """Within what rounding each of `depth` additions may lose of the sum of absolute values."""
-    step = np.finfo(got.numpy().dtype).eps
+    """Within what rounding each of `depth` additions may lose of the sum of absolute values.
+
+    16-bit results are sums of float32, rounded once.
+    """
+    step = engine.finfo(engine.float32 if got.itemsize == 2 else got.dtype).eps
+    far = step * depth**0.5 * (size + 1)
+    if got.itemsize == 2:
+        far += engine.finfo(got.dtype).eps / 2 * (np.abs(want) + far)
     assert got.shape == want.shape
-    assert (np.abs(got.numpy() - want) <= step * depth**0.5 * (size + 1)).all()
+    assert (np.abs(got.double().numpy() - want) <= far).all()
 
 
 def cases() -> Iterator[tuple[int, int, int]]:
@@ -67,54 +79,101 @@ def test_what_is_kept_of_the_result(alpha: float, beta: float, dtype: str) -> No
         )
 
 
-def test_only_the_result_is_written() -> None:
-    around = engine.full((40, 50), 7.0)
-    out = around.as_strided((30, 37), (37, 1), 20)
-    a, x = matrix(30, 200, False, "float32", 1)
-    b, y = matrix(200, 37, False, "float32", 2)
-    engine.mm(a, b, out=out)
-    near(out, x @ y, np.abs(x) @ np.abs(y), 200)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", [5, 30])
+def test_only_the_result_is_written(rows: int, dtype: str) -> None:
+    around = engine.full((40, 50), 7.0, dtype=getattr(engine, dtype))
+    out = around.as_strided((rows, 37), (37, 1), 20)
+    for turned in (False, True):
+        a, x = matrix(rows, 400, False, dtype, 1)
+        b, y = matrix(400, 37, turned, dtype, 2)
+        engine.mm(a, b, out=out)
+        near(out, x @ y, np.abs(x) @ np.abs(y), 400)
     remainder = around.flatten()
     assert (remainder[:20] == 7).all()
-    assert (remainder[20 + 30 * 37 :] == 7).all()
+    assert (remainder[20 + rows * 37 :] == 7).all()
 
 
-def test_rows_and_columns_with_gaps() -> None:
-    a, x = matrix(50, 256, False, "float32", 1)
-    b, y = matrix(128, 160, False, "float32", 2)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_few_rows_or_columns(layout: str, dtype: str) -> None:
+    for m, n, k in itertools.product((1, 2, 5, 12), (1, 3, 70), (1, 2, 33, 513)):
+        a, x = matrix(m, k, layout[0] == "T", dtype, 1)
+        b, y = matrix(k, n, layout[1] == "T", dtype, 2)
+        near(a @ b, x @ y, np.abs(x) @ np.abs(y), k)
+        near(b.t() @ a.t(), (x @ y).T, (np.abs(x) @ np.abs(y)).T, k)
+        c, z = matrix(m, n, False, dtype, 3)
+        want, size = 2 * x @ y - z, 2 * np.abs(x) @ np.abs(y) + np.abs(z)
+        near(engine.addmm(c, a, b, beta=-1, alpha=2), want, size, k)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_vectors_of_any_stride(dtype: str) -> None:
+    for turned in (False, True):
+        a, x = matrix(90, 301, turned, dtype, 1)
+        v, _ = matrix(301, 5, False, dtype, 2)
+        for by in (v[:, 2], v[:, 3].contiguous(), v[:1, 0].expand(301)):
+            z = by.double().numpy()
+            near(a @ by, x @ z, np.abs(x) @ np.abs(z), 301)
+            near(by @ a.t(), x @ z, np.abs(x) @ np.abs(z), 301)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_and_columns_with_gaps(dtype: str) -> None:
+    a, x = matrix(50, 256, False, dtype, 1)
+    b, y = matrix(128, 160, False, dtype, 2)
     near(
         a[::2, :128] @ b[:, 32:129],
         x[::2, :128] @ y[:, 32:129],
         np.abs(x[::2, :128]) @ np.abs(y[:, 32:129]),
         128,
     )
-
-
-def test_batches() -> None:
-    heads = np.random.default_rng(0).standard_normal((2, 40, 3, 48)).astype("float32")
-    q = engine.tensor(heads).transpose(1, 2)
-    x = heads.astype("float64").transpose(0, 2, 1, 3)
     near(
-        q @ q.transpose(-1, -2), x @ x.swapaxes(-1, -2), np.abs(x) @ np.abs(x).swapaxes(-1, -2), 48
+        a[:, ::2] @ b[:, ::3],
+        x[:, ::2] @ y[:, ::3],
+        np.abs(x[:, ::2]) @ np.abs(y[:, ::3]),
+        128,
     )
 
 
-def test_a_nan_stays_in_its_row() -> None:
-    a, _ = matrix(30, 64, False, "float32", 1)
-    b, _ = matrix(64, 33, False, "float32", 2)
-    a[7, 3] = float("nan")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_batches(dtype: str) -> None:
+    heads = np.random.default_rng(0).standard_normal((2, 40, 3, 48))
+    q = engine.tensor(heads, dtype=getattr(engine, dtype)).transpose(1, 2)
+    x = q.double().numpy()
+    for t, y in ((q.mT, x.swapaxes(-1, -2)), (q[:1, :1].mT, x[:1, :1].swapaxes(-1, -2))):
+        near(q @ t, x @ y, np.abs(x) @ np.abs(y), 48)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("depth", [63, 64])
+def test_a_nan_stays_in_its_row(depth: int, dtype: str) -> None:
+    a, _ = matrix(30, depth, False, dtype, 1)
+    b, _ = matrix(depth, 33, False, dtype, 2)
+    a[7, depth - 1] = float("nan")
     lost = (a @ b).isnan()
     assert lost[7].all()
     assert int(lost.sum()) == 33
 
 
+def test_bfloat16_without_its_instruction() -> None:
+    """UNDERHOOD_ISA names a level, and no level has the instruction for pairs of bfloat16."""
+    if "UNDERHOOD_ISA" in os.environ:
+        pytest.skip("this is that run")
+    env = {**os.environ, "UNDERHOOD_ISA": level_in_use("v4")}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "bfloat16"]
+    done = subprocess.run([*command, __file__], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.skipif(
     level_in_use("v4") != "v4", reason="these products are OpenBLAS's without AVX-512"
 )
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize(("m", "n"), [(700, 64), (64, 700), (300, 301)])
-def test_threads_change_no_result(m: int, n: int) -> None:
-    a, _ = matrix(m, 260, False, "float32", 1)
-    b, _ = matrix(260, n, True, "float32", 2)
+def test_threads_change_no_result(m: int, n: int, dtype: str) -> None:
+    a, _ = matrix(m, 260, False, dtype, 1)
+    b, _ = matrix(260, n, True, dtype, 2)
     before = engine.get_num_threads()
     try:
         actual = []

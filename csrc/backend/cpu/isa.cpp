@@ -61,6 +61,15 @@ Isa isa() {
   return selected;
 }
 
+bool has_bfloat16_pairs() {
+#ifndef __x86_64__
+  return false;
+#else
+  const char* forced = std::getenv("UNDERHOOD_ISA");
+  return isa() == Isa::kV4 && !(forced && *forced) && __builtin_cpu_supports("avx512bf16");
+#endif
+}
+
 const char* name(Isa isa) { return isa == Isa::kV4 ? "v4" : isa == Isa::kV3 ? "v3" : "v2"; }
 
 }  // namespace uh

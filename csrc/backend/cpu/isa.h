@@ -15,6 +15,10 @@ enum class Isa { kV2 = 2, kV3 = 3, kV4 = 4 };
 Isa isa();
 const char* name(Isa isa);
 
+// Returns true if loops may use AVX512-BF16, which no level includes: the CPU has it, and
+// UNDERHOOD_ISA does not ask for a level, which is then all that is used.
+bool has_bfloat16_pairs();
+
 #ifndef UH_ISA
 #define UH_ISA v2  // the namespace of loop headers in files compiled once
 #endif

@@ -175,7 +175,7 @@ void multiply(const TiledProduct<T>& x) {
   }
 }
 
-constexpr ProductLoops kLoops{multiply<float>, multiply<double>, kVectors* kRegisterBytes};
+constexpr ProductLoops kLoops{multiply<float>, multiply<double>, kRegisterBytes};
 
 #else
 

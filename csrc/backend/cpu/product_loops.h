@@ -10,10 +10,15 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "backend/cpu/per_isa.h"
 
 namespace uh {
+
+// The type of sums of products, and so of alpha and beta.
+template <class T>
+using SumOf = std::conditional_t<sizeof(T) == 2, float, T>;
 
 // Strides in elements, non-negative; rows of c are contiguous. With a beta of 0, c is not read.
 template <class T>
@@ -25,14 +30,14 @@ struct TiledProduct {
   const T* b;
   int64_t b_row, b_column;
   int64_t m, n, k;
-  T alpha, beta;
+  SumOf<T> alpha, beta;
 };
 
 // Both are null below AVX-512.
 struct ProductLoops {
   void (*of_float)(const TiledProduct<float>& product);
   void (*of_double)(const TiledProduct<double>& product);
-  int64_t panel_bytes;  // bytes of a row of b in a panel
+  int64_t register_bytes;
 };
 
 UH_PER_ISA(ProductLoops, product_loops)

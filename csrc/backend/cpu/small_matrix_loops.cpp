@@ -186,6 +186,16 @@ bool qr(const T* from, int64_t m, int64_t n, int64_t k, T* q, T* r) {
   return true;
 }
 
+// Solves r x = x in place, for an upper triangular matrix.
+template <int P, class T>
+[[gnu::always_inline]] inline void back_substitute(const Matrix<T, P>& r, int64_t n,
+                                                   Matrix<T, P>& x) {
+  for (int64_t k = n - 1; k >= 0; --k) {
+    x.row[k].divide(r.row[k].numbers()[k]);
+    for (int64_t i = 0; i < k; ++i) x.row[i].add_times(-r.row[i].numbers()[k], x.row[k]);
+  }
+}
+
 template <int P, class T>
 bool invert(const T* from, int64_t n, T* inverse, int32_t* info) {
   Matrix<T, P> a, b;
@@ -208,10 +218,7 @@ bool invert(const T* from, int64_t n, T* inverse, int32_t* info) {
       b.row[r].subtract_rounded(factor, b.row[k]);
     }
   }
-  for (int64_t k = n - 1; k >= 0; --k) {
-    b.row[k].divide(a.row[k].numbers()[k]);
-    for (int64_t r = 0; r < k; ++r) b.row[r].add_times(-a.row[r].numbers()[k], b.row[k]);
-  }
+  back_substitute<P>(a, n, b);
   b.write(inverse, n, n);
   return true;
 }
@@ -273,6 +280,38 @@ bool tridiagonal(const T* from, int64_t n, T* d, T* e, T* q) {
   return true;
 }
 
+template <int P, class T>
+[[gnu::always_inline]] inline T sum_of_squares(const Matrix<T, P>& a, int64_t rows) {
+  T sum = 0;
+  for (int64_t r = 0; r < rows; ++r) sum += Row<T, P>::dot(a.row[r], a.row[r]);
+  return sum;
+}
+
+template <int P, class T>
+bool least_squares(const T* from, int64_t m, int64_t n, T* right, int64_t count, T rcond) {
+  Matrix<T, P> a, b, inverse;
+  if (!a.read_turned(from, n, m) || !b.read_turned(right, count, m)) return false;
+  for (int64_t j = 0; j < n; ++j) {
+    T v[P];
+    for (int64_t i = j; i < m; ++i) v[i - j] = a.row[i].numbers()[j];
+    const Reflection<T> h = reflection(v, m - j);
+    if (h.result == 0) return false;
+    if (h.tau != 0) {
+      reflect<T, P>(a.row + j, v, m - j, h.tau);
+      reflect<T, P>(b.row + j, v, m - j, h.tau);
+    }
+    a.row[j].numbers()[j] = h.result;
+    for (int64_t i = j + 1; i < m; ++i) a.row[i].numbers()[j] = 0;
+  }
+  inverse.set_identity(n);
+  back_substitute<P>(a, n, inverse);
+  const T condition = root(sum_of_squares<P>(a, n)) * root(sum_of_squares<P>(inverse, n));
+  if (!(condition * rcond < 1)) return false;
+  back_substitute<P>(a, n, b);
+  b.write(right, m, count);
+  return true;
+}
+
 // Calls f.operator()<P>() with the smallest padded size.
 template <class F>
 bool padded(int64_t size, const F& f) {
@@ -295,6 +334,10 @@ SmallMatrixTable<T> table() {
           },
           [](const T* a, int64_t n, T* d, T* e, T* q) {
             return padded(n, [&]<int P>() { return tridiagonal<P>(a, n, d, e, q); });
+          },
+          [](const T* a, int64_t m, int64_t n, T* b, int64_t count, T rcond) {
+            return padded(m > count ? m : count,
+                          [&]<int P>() { return least_squares<P>(a, m, n, b, count, rcond); });
           }};
 }
 

@@ -1,4 +1,5 @@
-// Factors of one small real matrix, where a call of LAPACK costs more than its arithmetic.
+// Factors and solutions of one small real matrix, where a call of LAPACK costs more than its
+// arithmetic.
 //
 // The algorithms are LAPACK's unblocked ones (geqr2 and org2r, gebd2, sytd2, getf2), so signs and
 // pivots are the same. Matrices to read are row-major, results column-major. A function returns
@@ -26,6 +27,10 @@ struct SmallMatrixTable {
   // a = q t q^T with the diagonal d and subdiagonal e of t; a is symmetric and only its lower
   // triangle is read. A null q is not computed.
   bool (*tridiagonal)(const T* a, int64_t n, T* d, T* e, T* q);
+  // The least-squares solution of a x = b for column-major a (m x n, m >= n) and b (m x count),
+  // which gets x in its first n rows. Returns false, and leaves b, too if a may not have full rank:
+  // if its condition number, estimated from above, is not below 1 / rcond.
+  bool (*least_squares)(const T* a, int64_t m, int64_t n, T* b, int64_t count, T rcond);
 };
 
 struct SmallMatrixLoops {

@@ -18,6 +18,10 @@ namespace {
 template <class T>
 int least_squares(std::string_view driver, int m, int n, int count, T* a, T* b, real_t<T>* s,
                   real_t<T> rcond, int* rank) {
+  if constexpr (!is_complex_v<T>) {
+    const bool small = m >= n && std::max(m, count) <= kMaxSmallMatrix && !s;
+    if (small && small_matrix_loops().of<T>().least_squares(a, m, n, b, count, rcond)) return 0;
+  }
   const int lda = std::max(m, 1), ldb = std::max({m, n, 1});
   if (driver == "gels") return lapack::gels(m, n, count, a, lda, b, ldb);
   if (driver == "gelsd") return lapack::gelsd(m, n, count, a, lda, b, ldb, s, rcond, rank);
@@ -88,7 +92,6 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(
     const double min_value = rcond.value_or(epsilon * static_cast<double>(tall));
     visit_lapack(self.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      std::vector<real_t<T>> unused(static_cast<size_t>(k));
       for_matrices(result.numel(), 4 * m * n * k + m * n * count, [&](int64_t i) {
         int rank_found = static_cast<int>(k);
         if (with_values && !all_finite(a.data_as<T>() + i * m * n, m * n)) {

@@ -72,7 +72,7 @@ BlasView blas_view(const Matrices& m) {
 // A Scale in the dtype of a product.
 template <class T>
 struct Factors {
-  T alpha, beta;
+  SumOf<T> alpha, beta;
 };
 
 // One product: sizes of the whole batch, pointers of one of its members.
@@ -166,9 +166,10 @@ constexpr int64_t kShort = 64;  // the plain loop adds serially: not for long su
 bool is_small(int64_t m, int64_t n, int64_t k) { return k <= kShort && m * n * k <= kSmall; }
 
 // The implementations of one product.
-enum class Way { kSmall, kDot, kMatrixByVector, kVectorByMatrix, kBlas };
+enum class Way { kSmall, kDot, kMatrixByVector, kVectorByMatrix, kBlas, kPairs };
 
 Way way_of(const Matrices& x, const Matrices& y) {
+  if (x.tensor.dtype() == DType::kBFloat16) return Way::kPairs;
   if (is_small(x.rows, y.columns, x.columns)) return Way::kSmall;
   if (x.rows == 1 && y.columns == 1 && is_step(x.column_stride) && is_step(y.row_stride))
     return Way::kDot;
@@ -180,8 +181,9 @@ Way way_of(const Matrices& x, const Matrices& y) {
 // Records the plan: rows, columns, and the inner dimension.
 void record_product(const Matrices& a, const Matrices& b, const Dims& batch, int64_t item,
                     int64_t threads) {
-  static constexpr std::array kNames{"small matrix product", "dot product", "matrix by vector",
-                                     "vector by matrix", "blocked matrix product"};
+  static constexpr std::array kNames{"small matrix product",   "dot product",
+                                     "matrix by vector",       "vector by matrix",
+                                     "blocked matrix product", "matrix product of pairs"};
   PlanOperand c{item, {}}, x{item, {}}, y{item, {}};
   Dims sizes = batch;
   int64_t step = a.rows * b.columns * item;
@@ -238,10 +240,12 @@ TiledProduct<T> tiled(const Matrices& x, const Matrices& y, const T* a, const T*
 // Returns the number of ranges that each implementation splits one product into.
 template <class T>
 int64_t ranges_of_product(const Matrices& x, const Matrices& y) {
-  if (way_of(x, y) <= Way::kDot) return 1;
-  if constexpr (std::is_floating_point_v<T>) {
+  const Way way = way_of(x, y);
+  if (way <= Way::kDot) return 1;
+  if constexpr (!is_complex_v<T>) {
     const auto product = tiled<T>(x, y, nullptr, nullptr, nullptr, {});
-    if (way_of(x, y) == Way::kBlas && is_for_tiles(product)) return tile_ranges(product);
+    if (way == Way::kPairs || (way == Way::kBlas && is_for_tiles(product)))
+      return tile_ranges(product);
   }
   return get_num_threads();
 }
@@ -283,6 +287,11 @@ void one_product(const Product& p, const T* a, const T* b, T* c, const Factors<T
   }
 }
 
+void one_product(const Product& p, const BFloat16* a, const BFloat16* b, BFloat16* c,
+                 const Factors<BFloat16>* scale) {
+  multiply_in_tiles(tiled(p.a, p.b, a, b, c, scale ? *scale : Factors<BFloat16>{1, 0}));
+}
+
 // Merges batch members that share b into rows of a: (batch, m, k) (k, n) becomes (batch * m, k) (k,
 // n).
 void fold_batch(Matrices& a, Matrices& b, Dims& batch) {
@@ -305,7 +314,7 @@ void multiply_floats(T* out, Matrices a, Matrices b, Dims batch, const Scale* sc
         b.rows, ", ", b.columns, ")");
   const Product p{a, b, blas_view(a), blas_view(b)};
   const Factors<T> factors =
-      scale ? Factors<T>{scale->alpha.to<T>(), scale->beta.to<T>()} : Factors<T>{};
+      scale ? Factors<T>{scale->alpha.to<SumOf<T>>(), scale->beta.to<SumOf<T>>()} : Factors<T>{};
   const int64_t members = numel_of(batch), work = a.rows * a.columns * b.columns;
   const auto g =
       make_geometry<2>(batch, {IntSpan(a.batch_strides), IntSpan(b.batch_strides)}, false);
@@ -376,6 +385,27 @@ Tensor dense(const Tensor& t, Reading reading) {
   return alias(copy, {t.sizes(), strides, copy.offset()});
 }
 
+// Multiplies by the loops of bfloat16_product_loops.h, which read a by rows, and b by rows or
+// columns. A matrix times a vector is the product of the transposed ones: it has the long side.
+void multiply_pairs(const Tensor& out, const Tensor& a, Reading a_reading, const Tensor& b,
+                    Reading b_reading, Dims batch, const Scale* scale) {
+  const auto by_rows = [](const Matrices& m) { return m.columns <= 1 || m.column_stride == 1; };
+  const auto by_columns = [](const Matrices& m) { return m.rows <= 1 || m.row_stride == 1; };
+  Matrices x = matrices(a, a_reading, batch.size()), y = matrices(b, b_reading, batch.size());
+  const bool to_vector = y.columns == 1;
+  if (!by_rows(x) && !(to_vector && by_columns(x)))
+    x = matrices(as_contiguous(a), a_reading, batch.size());
+  if (!by_columns(y) && (to_vector || !by_rows(y)))
+    y = matrices(dense(b, b_reading), b_reading, batch.size());
+  fold_batch(x, y, batch);
+  if (to_vector) {
+    std::swap(x, y);
+    x = transposed(std::move(x));
+    y = transposed(std::move(y));
+  }
+  multiply_floats(out.data_as<BFloat16>(), x, y, batch, scale);
+}
+
 bool keeps_nothing(const Scale* scale) { return !scale || !scale->beta.to_bool(); }
 
 // out = beta * out + product; `product` is null if there is nothing to add.
@@ -395,6 +425,8 @@ void multiply(const Tensor& out, const Tensor& a, Reading a_reading, const Tenso
   if (out.numel() == 0) return;
   const DType dtype = out.dtype();
   if (!scale && a.numel() > 0 && multiplied_small(out, a, b)) return;
+  if (dtype == DType::kBFloat16 && bfloat16_product_loops().tiles && a.numel() > 0)
+    return multiply_pairs(out, a, a_reading, b, b_reading, std::move(batch), scale);
   if (is_reduced_floating(dtype)) {
     const Tensor wide = keeps_nothing(scale) ? empty(out.sizes(), DType::kFloat32)
                                              : as_contiguous(out, DType::kFloat32);

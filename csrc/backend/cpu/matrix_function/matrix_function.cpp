@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "backend/cpu/copy/elements.h"
 #include "ops/linalg/checks.h"
@@ -58,6 +59,47 @@ void check_cond(const Tensor& a) {
   check_lapack_dtype_unless_empty(a, "linalg.cond");
 }
 
+// Exponentials, by scaling and squaring: a matrix is halved until the error of a Taylor polynomial
+// is below rounding, and the result is squared as often. Paterson and Stockmeyer evaluate the
+// polynomial as one of A^w whose coefficients are polynomials of degree w - 1: degree 16 takes 6
+// products instead of Horner's 15, and lower degrees, for small matrices, fewer.
+struct Taylor {
+  int degree, width;  // width divides degree
+};
+constexpr Taylor kTaylor[] = {{1, 1}, {2, 2}, {4, 2}, {6, 3}, {9, 3}, {12, 4}, {16, 4}};
+constexpr int kDegree = 16;  // of the last: a higher one saves less than one squaring per product
+
+// The error of exp(A) to `degree` terms, as a relative error of A, for a matrix of that norm: the
+// terms left out are at most norm^(degree + 1) / (degree + 1)! times a geometric series.
+double truncation(double norm, int degree) {
+  if (norm >= degree) return std::numeric_limits<double>::infinity();
+  double term = std::exp(norm) / (1 - norm / (degree + 2));
+  for (int k = 2; k <= degree + 1; ++k) term *= norm / k;
+  return term;
+}
+
+// The polynomial sum_k a^k / k! of the lowest degree that is exact enough for this norm.
+Tensor taylor_series(const Tensor& a, double norm, double roundoff) {
+  const Taylor* selected = kTaylor;
+  while (selected->degree < kDegree && truncation(norm, selected->degree) > roundoff) ++selected;
+  std::vector<Tensor> powers{Tensor(), a};
+  while (static_cast<int>(powers.size()) <= selected->width)
+    powers.push_back(ops::matmul(powers.back(), a));
+  const Tensor identity = ops::eye(a.sizes().back(), std::nullopt, a.dtype(), a.device());
+  double coefficient = 1;  // 1 / k!
+  for (int k = 2; k <= selected->degree; ++k) coefficient /= k;
+  Tensor result = ops::mul(powers[static_cast<size_t>(selected->width)], Scalar(coefficient));
+  for (int k = selected->degree - 1; k >= 0; --k) {
+    coefficient *= k + 1;
+    const int power = k % selected->width;
+    result = ops::add(result, power == 0 ? identity : powers[static_cast<size_t>(power)],
+                      Scalar(coefficient));
+    if (power == 0 && k > 0)
+      result = ops::matmul(result, powers[static_cast<size_t>(selected->width)]);
+  }
+  return result;
+}
+
 }  // namespace
 
 Tensor linalg_cond(KeySet, const Tensor& self, const std::optional<Scalar>& p) {
@@ -79,8 +121,6 @@ Tensor linalg_cond_named(KeySet, const Tensor& self, const std::string& p) {
   return by_inverse(self, [&](const Tensor& t) { return norm_by_name(t, p); });
 }
 
-// Scaling and squaring: halves until the norm is at most 1/2, where 16 terms of the series suffice,
-// then squares as often.
 Tensor linalg_matrix_exp(KeySet, const Tensor& self) {
   check_square(self, "linalg.matrix_exp");
   check(is_inexact(self.dtype()),
@@ -88,34 +128,41 @@ Tensor linalg_matrix_exp(KeySet, const Tensor& self) {
         info(self.dtype()).title);
   const Tensor out = empty(self.sizes(), self.dtype(), self.device());
   if (out.is_meta() || out.numel() == 0) return out;
-  const DType wide = is_complex(self.dtype()) ? DType::kComplex128 : DType::kFloat64;
-  if (self.dtype() != wide) {  // each squaring doubles the error, so compute in a wider dtype
+  if (self.sizes().back() == 1) return ops::exp(self);
+  if (itemsize(to_real(self.dtype())) == 2) {  // each squaring doubles the error
+    const DType wide = is_complex(self.dtype()) ? DType::kComplex128 : DType::kFloat64;
     const auto cast = [](const Tensor& t, DType dtype) {
       return ops::_to_copy(t, dtype, Device::kUndefined, MemoryFormat::kUndefined);
     };
     return cast(ops::linalg_matrix_exp(cast(self, wide)), self.dtype());
   }
+  const double roundoff = to_real(self.dtype()) == DType::kFloat64 ? 0x1p-53 : 0x1p-24;
   const Tensor norms = as_contiguous(row_norm(self), DType::kFloat64);
   const Tensor halvings = empty(norms.sizes(), DType::kFloat64);
-  int limit = 0;
+  int fewest = std::numeric_limits<int>::max(), most = 0;
+  double largest = 0;  // of the halved norms
   for (int64_t i = 0; i < norms.numel(); ++i) {
-    const double norm = norms.data_as<double>()[i];
-    const int times =
-        norm > 0.5 && std::isfinite(norm) ? static_cast<int>(std::ceil(std::log2(2 * norm))) : 0;
+    double norm = norms.data_as<double>()[i];
+    int times = 0;
+    for (; std::isfinite(norm) && truncation(norm, kDegree) > roundoff; norm /= 2) ++times;
+    if (std::isnan(norm)) norm = std::numeric_limits<double>::infinity();  // no number is larger
     halvings.data_as<double>()[i] = times;
-    limit = std::max(limit, times);
+    fewest = std::min(fewest, times);
+    most = std::max(most, times);
+    largest = std::max(largest, norm);
   }
   const Tensor times = ops::unsqueeze(ops::unsqueeze(halvings, -1), -1);
-  const Tensor scales = ops::_to_copy(ops::exp2(ops::neg(times)), to_real(self.dtype()),
-                                      Device::kUndefined, MemoryFormat::kUndefined);
-  const Tensor small = ops::mul(self, scales);
-  const Tensor identity = ops::eye(self.sizes().back(), std::nullopt, self.dtype(), self.device());
-  Tensor result = ops::expand(identity, self.sizes(), false);
-  for (int term = 16; term >= 1; --term)  // Horner's rule
-    result =
-        ops::add(ops::mul(ops::matmul(small, result), Scalar(1.0 / term)), identity, Scalar(1));
-  for (int i = 0; i < limit; ++i)
-    result = ops::where(ops::gt(times, Scalar(i)), ops::matmul(result, result), result);
+  Tensor small = self;
+  if (most > 0) {
+    const Tensor scales = ops::_to_copy(ops::exp2(ops::neg(times)), to_real(self.dtype()),
+                                        Device::kUndefined, MemoryFormat::kUndefined);
+    small = ops::mul(self, scales);
+  }
+  Tensor result = taylor_series(small, largest, roundoff);
+  for (int i = 0; i < most; ++i) {
+    const Tensor squared = ops::matmul(result, result);
+    result = i < fewest ? squared : ops::where(ops::gt(times, Scalar(i)), squared, result);
+  }
   return ops::contiguous(result, MemoryFormat::kContiguous);
 }
 

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "backend/cpu/copy/elements.h"
+#include "backend/cpu/copy/repeats.h"
 #include "backend/cpu/copy_loops.h"
 #include "backend/cpu/loop_plan.h"
 #include "base/parallel.h"
@@ -166,20 +168,30 @@ void store_results(const Reduction& p, const Tensor& out, DType acc_dtype, const
   }
 }
 
+// The dimension of a result for each one of self; -1 for a reduced one.
+Dims positions_in_results(const Tensor& self, const ReducedDims& dims, const Tensor& result) {
+  Dims positions;
+  const bool keepdim = result.ndim() == self.ndim();
+  int64_t position = 0;
+  for (size_t d = 0; d < self.sizes().size(); ++d) {
+    positions.push_back(dims.has(d) ? -1 : position);
+    position += keepdim || !dims.has(d) ? 1 : 0;
+  }
+  return positions;
+}
+
 Reduction make_reduction(const Tensor& out, const Tensor& self, const ReducedDims& dims,
                          DType read_as, DType compute) {
   Dims kept_sizes, kept_in, kept_out, reduced_sizes, reduced_in;
-  const bool keepdim = out.ndim() == self.ndim();
-  size_t out_dim = 0;
+  const Dims positions = positions_in_results(self, dims, out);
   for (size_t d = 0; d < self.sizes().size(); ++d) {
-    if (dims.has(d)) {
+    if (positions[d] < 0) {
       reduced_sizes.push_back(self.sizes()[d]);
       reduced_in.push_back(self.strides()[d]);
-      out_dim += keepdim ? 1 : 0;
     } else {
       kept_sizes.push_back(self.sizes()[d]);
       kept_in.push_back(self.strides()[d]);
-      kept_out.push_back(out.strides()[out_dim++]);
+      kept_out.push_back(out.strides()[static_cast<size_t>(positions[d])]);
     }
   }
   return {make_geometry<2>(kept_sizes, {kept_in, kept_out}),
@@ -278,9 +290,9 @@ DType extreme_compute_dtype(DType dtype) {
   return small ? DType::kInt32 : extreme_fold_dtype(dtype);
 }
 
-void fold_into(std::initializer_list<Folded> results, const Tensor& self, const ReducedDims& dims,
+void fold_into(std::span<const Folded> results, const Tensor& self, const ReducedDims& dims,
                const Fold& fold, DType read_as, DType compute) {
-  const Tensor& first = results.begin()->out;
+  const Tensor& first = results.front().out;
   if (first.numel() == 0) return;
   check_kind(fold.run != nullptr, ErrorKind::kInternal, "no fold for ", name(compute));
   const bool direct = self.dtype() == read_as && read_as == compute;
@@ -299,6 +311,18 @@ void fold_into(std::initializer_list<Folded> results, const Tensor& self, const 
         std::memcpy(value.data(), acc, sizeof value);
       cast_run(result.out.data(), result.out.dtype(), value.data(), fold.accumulator, 1);
     }
+    return;
+  }
+  if (const Repeats repeats(self, positions_in_results(self, dims, first)); repeats) {
+    std::vector<Tensor> firsts;
+    std::vector<Folded> folded;
+    firsts.reserve(results.size());
+    for (const Folded& result : results) {
+      firsts.push_back(repeats.first(result.out));
+      folded.push_back({firsts.back(), result.made, result.parameter});
+    }
+    fold_into(folded, repeats.operand(self), dims, fold, read_as, compute);
+    for (const Folded& result : results) repeats.fill(result.out);
     return;
   }
   const Reduction p = make_reduction(first, self, dims, read_as, compute);
@@ -375,7 +399,7 @@ void run_fold(const FoldOperator& op, const Tensor& self, const std::optional<Di
   }
   // As in PyTorch, the elements of a sum are rounded to its dtype, and those of a mean are not.
   const DType read_as = counts ? DType::kBool : op.divided ? compute : dtype;
-  fold_into({folded}, self, dims, op.fold(compute), read_as, compute);
+  fold_into(std::span(&folded, 1), self, dims, op.fold(compute), read_as, compute);
 }
 
 void best_into(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,

@@ -25,11 +25,12 @@ struct Folded {
 
 // out[...] = fold over the removed dimensions of self; elements are read as `read_as` and computed
 // in `compute`. Several results of one fold have the same sizes and strides.
-void fold_into(std::initializer_list<Folded> results, const Tensor& self, const ReducedDims& dims,
+void fold_into(std::span<const Folded> results, const Tensor& self, const ReducedDims& dims,
                const Fold& fold, DType read_as, DType compute);
 inline void fold_into(std::initializer_list<Folded> results, const Tensor& self,
                       const ReducedDims& dims, FoldOp op, DType read_as, DType compute) {
-  fold_into(results, self, dims, fold_of(op, compute), read_as, compute);
+  fold_into(std::span(results.begin(), results.size()), self, dims, fold_of(op, compute), read_as,
+            compute);
 }
 
 // A reduction with a single fold, as declared by its entry (yaml key `fold`).

@@ -3,6 +3,7 @@
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/linalg/lapack.h"
 #include "backend/cpu/linalg/matrices.h"
+#include "backend/cpu/solve/blocked_lu.h"
 #include "backend/cpu/solve/factors.h"
 #include "generated/ops/complex.h"
 #include "generated/ops/view.h"
@@ -17,6 +18,13 @@ void write_factors(const Tensor& a, const Factors& factors) {
   visit_lapack(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_matrices(factors.info.numel(), m * n * k, [&](int64_t i) {
+      if constexpr (!is_complex_v<T>) {
+        if (is_for_blocked_lu<T>(m, n)) {
+          factors.info.data_as<int32_t>()[i] = blocked_lu(
+              factors.lu.data_as<T>() + i * n * n, n, factors.pivots.data_as<int32_t>() + i * n);
+          return;
+        }
+      }
       factors.info.data_as<int32_t>()[i] =
           std::max(0, lapack::getrf(static_cast<int>(m), static_cast<int>(n),
                                     factors.lu.data_as<T>() + i * m * n, static_cast<int>(m),

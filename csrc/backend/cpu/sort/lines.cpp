@@ -1,12 +1,15 @@
 #include "backend/cpu/sort/lines.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "backend/cpu/sort_keys.h"
 #include "backend/cpu/sort_loops.h"
+#include "base/parallel.h"
 
 namespace uh {
 namespace {
@@ -66,18 +69,64 @@ Item* sort_by_digits(Item* items, Item* spare, int64_t n) {
   return items;
 }
 
+// The same for a long line, in parts of equal length on several threads: a part's elements of a
+// digit follow those of the parts before it, so that the order does not depend on their number.
+template <int kDigit, int kKeyBits, class Item>
+Item* sort_by_digits_in_parts(Item* items, Item* spare, int64_t n, int64_t parts) {
+  constexpr int64_t kBuckets = int64_t{1} << kDigit;
+  constexpr uint64_t kMask = kBuckets - 1;
+  using Counts = std::array<uint32_t, kBuckets>;
+  std::vector<Counts> counts(static_cast<size_t>(parts));
+  const int64_t length = (n + parts - 1) / parts;
+  const auto each_part = [&](const auto& body) {
+    parallel_for(0, parts, 1, [&](int64_t lo, int64_t hi) {
+      for (int64_t part = lo; part < hi; ++part)
+        body(counts[static_cast<size_t>(part)].data(), part * length,
+             std::min(n, (part + 1) * length));
+    });
+  };
+  for (int shift = 0; shift < kKeyBits; shift += kDigit) {
+    const auto digit = [shift](const Item& item) {
+      return (static_cast<uint64_t>(item.key()) >> shift) & kMask;
+    };
+    each_part([&](uint32_t* count, int64_t lo, int64_t hi) {
+      std::fill_n(count, kBuckets, 0);
+      for (int64_t i = lo; i < hi; ++i) ++count[digit(items[i])];
+    });
+    uint32_t start = 0;
+    bool shared = false;  // by all keys
+    for (size_t b = 0; b < kBuckets; ++b) {
+      const uint32_t before = start;
+      for (Counts& count : counts) start += std::exchange(count[b], start);
+      shared |= start - before == static_cast<uint32_t>(n);
+    }
+    if (shared) continue;
+    each_part([&](uint32_t* next, int64_t lo, int64_t hi) {
+      for (int64_t i = lo; i < hi; ++i) {
+        const Item item = items[i];
+        spare[next[digit(item)]++] = item;
+      }
+    });
+    std::swap(items, spare);
+  }
+  return items;
+}
+
 constexpr int64_t kMaxCounted = int64_t{1} << 31;  // limit of a 32-bit count
+constexpr int64_t kWorthThread = 16384;            // elements of a line
 
 template <int kKeyBits, class Item>
 Item* sorted(Item* items, Item* spare, int64_t n) {
-  constexpr int64_t kShort = kKeyBits > 32 ? 256 : kKeyBits > 16 ? 96 : 48;
+  // Measured on random lines: a comparison sort guesses most of its branches wrong.
+  constexpr int64_t kShort = kKeyBits > 32 ? 72 : kKeyBits > 16 ? 32 : kKeyBits > 8 ? 20 : 12;
   if (n <= kShort || n >= kMaxCounted) {
     std::sort(items, items + n);
     return items;
   }
-  if constexpr (kKeyBits > 16) {
-    if (n > 8192) return sort_by_digits<11, kKeyBits>(items, spare, n);
-  }
+  constexpr int kLongDigit = kKeyBits > 16 ? 11 : 8;
+  if (const int64_t parts = ranges_of(n, kWorthThread); parts > 1)
+    return sort_by_digits_in_parts<kLongDigit, kKeyBits>(items, spare, n, parts);
+  if (n > 8192) return sort_by_digits<kLongDigit, kKeyBits>(items, spare, n);
   return sort_by_digits<8, kKeyBits>(items, spare, n);
 }
 
@@ -94,17 +143,22 @@ Item* sorted_items(const T* line, int64_t n, bool descending, SortScratch& scrat
                    bool* ret_exact) {
   using Key = typename Item::Key;
   Item* items = scratch.room<Item>(2 * n);
-  bool in_order = true, exact = true;
-  SortKey<T> last = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const SortKey<T> key = sort_key(line[i], descending);
-    in_order &= last <= key;
-    exact &= key_is_exact(line[i]);
-    last = key;
-    items[i] = Item(static_cast<Key>(key), i);
-  }
-  *ret_exact = exact;
-  return in_order ? items : sorted<8 * sizeof(T)>(items, items + n, n);
+  std::atomic<bool> all_in_order = true, all_exact = true;
+  parallel_for(0, n, kWorthThread, [&](int64_t lo, int64_t hi) {
+    bool in_order = true, exact = true;
+    SortKey<T> last = lo > 0 ? sort_key(line[lo - 1], descending) : 0;
+    for (int64_t i = lo; i < hi; ++i) {
+      const SortKey<T> key = sort_key(line[i], descending);
+      in_order &= last <= key;
+      exact &= key_is_exact(line[i]);
+      last = key;
+      items[i] = Item(static_cast<Key>(key), i);
+    }
+    if (!in_order) all_in_order = false;
+    if (!exact) all_exact = false;
+  });
+  *ret_exact = all_exact;
+  return all_in_order ? items : sorted<8 * sizeof(T)>(items, items + n, n);
 }
 
 template <class T, class Item>
@@ -112,12 +166,15 @@ void sort_items(T* values, int64_t* index, const T* line, int64_t n, bool descen
                 SortScratch& scratch) {
   bool exact = true;
   const Item* items = sorted_items<T, Item>(line, n, descending, scratch, &exact);
-  if (!exact || n < 4096) return write(values, index, items, n, line);
-  for (int64_t i = 0; i < n; ++i) index[i] = items[i].index();
-  if (!values) return;
-  // Reading the line in sorted order would be a random access per element.
-  for (int64_t i = 0; i < n; ++i)
-    values[i] = from_sort_key<T>(static_cast<SortKey<T>>(items[i].key()), descending);
+  parallel_for(0, n, kWorthThread, [&](int64_t lo, int64_t hi) {
+    T* const to = values ? values + lo : nullptr;
+    if (!to || !exact || n < 4096) return write(to, index + lo, items + lo, hi - lo, line);
+    // Reading the line in sorted order would be a random access per element.
+    for (int64_t i = lo; i < hi; ++i) {
+      index[i] = items[i].index();
+      values[i] = from_sort_key<T>(static_cast<SortKey<T>>(items[i].key()), descending);
+    }
+  });
 }
 
 // Returns an upper bound that at least k keys do not exceed, and few more: the k-th smallest of the

@@ -1,6 +1,6 @@
 // The kernels of sort.yaml: iteration over lines; lines.h sorts one.
 #include "generated/kernels/sort.h"
-#include "backend/cpu/copy/elements.h"
+#include "backend/cpu/copy/repeats.h"
 #include "backend/cpu/sort/lines.h"
 #include "base/parallel.h"
 
@@ -33,6 +33,13 @@ Strided lines_in(const Tensor& out, int64_t dim) {
   return seen;
 }
 
+// The dimensions of results for those of self, as Repeats wants them: all but `dim`.
+Dims positions_in_results(const Tensor& self, int64_t dim) {
+  Dims positions;
+  for (int64_t d = 0; d < self.ndim(); ++d) positions.push_back(d == dim ? -1 : d);
+  return positions;
+}
+
 // Fills `values` (may be empty) and `indices` with what `order(values, indices, line, n, k,
 // scratch)` writes for each line of self along `dim`; their sizes determine k.
 template <class F>
@@ -40,6 +47,12 @@ void each_line(const Tensor& values, const Tensor& indices, const Tensor& self, 
                const F& order) {
   if (indices.numel() == 0) return;
   dim = wrap_dim(dim, self.ndim(), "");
+  if (const Repeats repeats(self, positions_in_results(self, dim)); repeats) {
+    each_line(values ? repeats.first(values) : values, repeats.first(indices),
+              repeats.operand(self), dim, order);
+    if (values) repeats.fill(values);
+    return repeats.fill(indices);
+  }
   const int64_t n = self.ndim() ? self.size(dim) : 1, count = self.numel() / n;
   const int64_t k = indices.numel() / count;
   const Tensor lines = lines_of(self, dim);
