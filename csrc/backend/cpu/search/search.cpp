@@ -39,11 +39,11 @@ void search(const char* op, const Tensor& boundaries, const Tensor& values, bool
     const auto search_in = [&](const auto& at) {
       parallel_for(0, out.numel(), 4096, [&](int64_t lo, int64_t hi) {
         const auto value = [&](int64_t i) { return static_cast<W>(wanted[i]); };
-        search_each(lo, hi, n, right, value, at, [&](int64_t i, int64_t found) {
+        search_each(lo, hi, n, right, value, at, [&](int64_t i, int64_t position) {
           if (narrow)
-            narrow[i] = static_cast<int32_t>(found);
+            narrow[i] = static_cast<int32_t>(position);
           else
-            wide[i] = found;
+            wide[i] = position;
         });
       });
     };
