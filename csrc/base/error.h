@@ -52,8 +52,7 @@ class HostReadError final : public Error {
 // There are some 900 messages; joining them is compiled once (error.cpp), and each is a short list.
 class Piece {
  public:
-  template <size_t N>
-  Piece(const char (&text)[N])
+  Piece(const char* text)  // of any length: a template of arrays would be one function per length
       : value_(text), write_([](std::ostream& out, const void* value) {
           out << static_cast<const char*>(value);
         }) {}

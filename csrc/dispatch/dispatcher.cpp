@@ -29,6 +29,22 @@ void call_traced(OperatorInfo& op, Stack& stack) {
   g_tracer(op, arguments, stack);
 }
 
+TensorsAmong::TensorsAmong() = default;
+TensorsAmong::~TensorsAmong() = default;
+void TensorsAmong::add(const Tensor& t) {
+  if (t) tensors_.push_back(&t);
+}
+void TensorsAmong::add(const Operand& o) { add(o.tensor); }
+void TensorsAmong::add(const std::vector<Tensor>& list) {
+  for (const Tensor& t : list) add(t);
+}
+TensorList TensorsAmong::first() const { return {tensors_[0]}; }
+
+void OperatorInfo::run_boxed(Key key, Stack& stack) {
+  if (key == Key::kTracer) return call_traced(*this, stack);
+  fallbacks_[static_cast<size_t>(key)](*this, key, stack);
+}
+
 void OperatorInfo::enter_kernel(Key key, void* kernel, const char* name) {
   table_[static_cast<size_t>(key)] = kernel;
   names_[static_cast<size_t>(key)] = name;

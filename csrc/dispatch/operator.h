@@ -72,16 +72,14 @@ using BoxedFallback = void (*)(OperatorInfo& op, Key key, Stack& stack);
 // Tracer, so that traces contain the casts. The autocast_* tags give an operator a fallback kernel
 // there, which casts the arguments and calls the operator again.
 
-// The tensors among arguments or results, for a barrier.
+// The tensors among arguments or results, for a barrier. Not inline, as every signature has one.
 class TensorsAmong {
  public:
-  void add(const Tensor& t) {
-    if (t) tensors_.push_back(&t);
-  }
-  void add(const Operand& o) { add(o.tensor); }
-  void add(const std::vector<Tensor>& list) {
-    for (const Tensor& t : list) add(t);
-  }
+  TensorsAmong();
+  ~TensorsAmong();
+  void add(const Tensor& t);
+  void add(const Operand& o);
+  void add(const std::vector<Tensor>& list);
   template <class... T>
   void add(const std::tuple<T...>& values) {
     std::apply([this](const auto&... each) { (add(each), ...); }, values);
@@ -89,6 +87,7 @@ class TensorsAmong {
   template <class T>
   void add(const T&) {}
   const TensorList& tensors() const { return tensors_; }
+  TensorList first() const;  // the one that an operator without results has written
 
  private:
   TensorList tensors_;
@@ -153,6 +152,8 @@ class OperatorInfo {
   [[noreturn]] void no_kernel(KeySet keys) const;
   [[noreturn]] void too_few(const Stack& stack, size_t expected) const;
   void enter_kernel(Key key, void* kernel, const char* name);  // `name` outlives the operator
+  // Reports the call to the tracer, if the key is Tracer, or runs the fallback of `key`.
+  void run_boxed(Key key, Stack& stack);
 
   std::array<void*, kKeyCount> table_{};
   void* boxing_kernel_ = nullptr;  // with an operator's signature: boxes and calls a fallback
@@ -204,7 +205,7 @@ class Op<R(A...)> final : public OperatorInfo {
     return reinterpret_cast<Kernel>(table_[static_cast<size_t>(key)]);
   }
   R behind_barrier(KeySet keys, A... args) const;
-  R traced(A... args) const;
+  R boxed(Key key, A... args) const;
   R recorded(KeySet keys, A... args) const;
   template <size_t... I>
   void call_boxed(Stack& stack, std::index_sequence<I...>);

@@ -6,7 +6,6 @@
 
 #include <type_traits>
 
-#include "dispatch/call_traced.h"
 #include "dispatch/operator.h"
 
 namespace uh {
@@ -49,14 +48,14 @@ template <class R, class... A>
 [[gnu::noinline]] R Op<R(A...)>::behind_barrier(KeySet keys, A... args) const {
   if (keys.has(Key::kAutocastCPU) && kernels().has(Key::kAutocastCPU))
     return events::on() ? recorded(keys, args...) : kernel(Key::kAutocastCPU)(keys, args...);
-  if (keys.has(Key::kTracer)) return traced(args...);
+  if (keys.has(Key::kTracer)) return boxed(Key::kTracer, args...);
   TensorsAmong arguments;
   (arguments.add(args), ...);
   const bool needs_gradient = g_barrier.enter(*this, arguments.tensors());
   const Without<Key::kAutograd> below;
   if constexpr (std::is_void_v<R>) {
     (*this)(args...);
-    if (needs_gradient) g_barrier.leave(*this, arguments.tensors(), {arguments.tensors()[0]});
+    if (needs_gradient) g_barrier.leave(*this, arguments.tensors(), arguments.first());
   } else {
     R result = (*this)(args...);
     if (needs_gradient) {
@@ -103,18 +102,15 @@ std::tuple<T...> pop_results(Stack& stack, std::type_identity<std::tuple<T...>>)
 }
 
 template <class R, class... A>
-[[gnu::cold]] R Op<R(A...)>::traced(A... args) const {
+[[gnu::cold, gnu::noinline]] R Op<R(A...)>::boxed(Key key, A... args) const {
   Stack stack{to_value(args)...};
-  call_traced(const_cast<Op&>(*this), stack);  // every operator is a mutable global
+  const_cast<Op&>(*this).run_boxed(key, stack);  // every operator is a mutable global
   if constexpr (!std::is_void_v<R>) return pop_results(stack, std::type_identity<R>{});
 }
 
 template <class R, class... A>
 [[gnu::cold]] R Op<R(A...)>::box_and_fall_back(KeySet keys, A... args) {
-  const Key key = choose(keys);
-  Stack stack{to_value(args)...};
-  fallbacks_[static_cast<size_t>(key)](*this, key, stack);
-  if constexpr (!std::is_void_v<R>) return pop_results(stack, std::type_identity<R>{});
+  return boxed(choose(keys), args...);
 }
 
 template <class R, class... A>

@@ -12,6 +12,25 @@ void record_hop(const OperatorInfo& op, Key key, KeySet keys) {
 CallRecord::CallRecord(const OperatorInfo& op)
     : op_(recorded_schema(op)), call_(next_id(IdSpace::kCall)) {}
 
+CallRecord::~CallRecord() = default;
+
+void CallRecord::none() { put(0); }
+void CallRecord::argument(const Tensor& t) { t ? put(1, t.id()) : put(0); }
+void CallRecord::argument(const Operand& o) {
+  o.is_number() ? argument(o.number) : argument(o.tensor);
+}
+void CallRecord::argument(bool v) { put(4, v); }
+void CallRecord::argument(int64_t v) { put(2, v); }
+void CallRecord::argument(double v) { put(3, std::bit_cast<int64_t>(v)); }
+void CallRecord::argument(DType v) {
+  v == DType::kUndefined ? put(0) : put(8, static_cast<int64_t>(v));
+}
+void CallRecord::argument(Device v) { v == Device::kUndefined ? put(0) : put(9, v.code()); }
+void CallRecord::argument(MemoryFormat v) {
+  v == MemoryFormat::kUndefined ? put(0) : put(2, static_cast<int64_t>(v));
+}
+void CallRecord::argument(const std::string& text) { put(6, events::intern(text)); }
+
 void CallRecord::argument(const Scalar& s) {
   if (s.is_complex()) {
     put(11, std::bit_cast<int64_t>(s.to_complex().re));
@@ -43,6 +62,11 @@ void CallRecord::enter() {
   events::emit_blob(events::Kind::kOP_ENTER, call_, op_, current_call(), n_args_, arguments_.data(),
                     arguments_.size() * 8);
   scope_.emplace(call_);
+}
+
+void CallRecord::result(const Tensor& t) { results_.push(t ? t.id() : 0); }
+void CallRecord::result(const std::vector<Tensor>& list) {
+  for (const Tensor& t : list) result(t);
 }
 
 void CallRecord::leave() {

@@ -48,35 +48,31 @@ class WordStream {
 class CallRecord {
  public:
   explicit CallRecord(const OperatorInfo& op);
+  ~CallRecord();
 
-  void argument(const Tensor& t) { t ? put(1, t.id()) : put(0); }
-  void argument(const Operand& o) { o.is_number() ? argument(o.number) : argument(o.tensor); }
-  void argument(bool v) { put(4, v); }
-  void argument(int64_t v) { put(2, v); }
-  void argument(double v) { put(3, std::bit_cast<int64_t>(v)); }
-  void argument(DType v) { v == DType::kUndefined ? put(0) : put(8, static_cast<int64_t>(v)); }
-  void argument(Device v) {
-    v == Device::kUndefined ? put(0) : put(9, v.code());
-  }
-  void argument(MemoryFormat v) {
-    v == MemoryFormat::kUndefined ? put(0) : put(2, static_cast<int64_t>(v));
-  }
+  // Not inline: every signature has a recorded call, whose code is the calls of these.
+  void argument(const Tensor& t);
+  void argument(const Operand& o);
+  void argument(bool v);
+  void argument(int64_t v);
+  void argument(double v);
+  void argument(DType v);
+  void argument(Device v);
+  void argument(MemoryFormat v);
   void argument(const Scalar& s);
   void argument(const Dims& dims);
-  void argument(const std::string& text) { put(6, events::intern(text)); }
+  void argument(const std::string& text);
   void argument(const std::vector<Tensor>& list);
   void argument(const std::vector<double>& list);
   template <class T>
   void argument(const std::optional<T>& v) {
-    v ? argument(*v) : put(0);
+    v ? argument(*v) : none();
   }
 
   void enter();
 
-  void result(const Tensor& t) { results_.push(t ? t.id() : 0); }
-  void result(const std::vector<Tensor>& list) {
-    for (const Tensor& t : list) result(t);
-  }
+  void result(const Tensor& t);
+  void result(const std::vector<Tensor>& list);
   template <class... T>
   void result(const std::tuple<T...>& values) {
     std::apply([&](const auto&... v) { (result(v), ...); }, values);
@@ -88,6 +84,7 @@ class CallRecord {
   void failed(const Error& error);
 
  private:
+  void none();
   void put(int64_t tag) {
     arguments_.push(tag);
     ++n_args_;

@@ -124,41 +124,18 @@ void move_elements(char* to, int64_t to_stride, const char* from, int64_t from_s
   copy_loops().move[size_class(kSize)](to, to_stride / kSize, from, from_stride / kSize, n);
 }
 
-// Dense memory of an input: its own, or a tile into which it is gathered.
-template <class T>
-class DenseInput {
- public:
-  DenseInput(char* data, int64_t stride, int64_t n) : data_(data), stride_(stride) {
-    if (stride == 0) std::fill_n(tile_, std::min(n, kTile), *reinterpret_cast<const T*>(data));
-  }
-  char* at(int64_t first, int64_t n) {
-    if (stride_ == int64_t{sizeof(T)}) return data_ + first * stride_;
-    char* const tile = reinterpret_cast<char*>(tile_);
-    if (stride_ != 0) move_elements<T>(tile, sizeof(T), data_ + first * stride_, stride_, n);
-    return tile;
-  }
-
- private:
-  char* data_;
-  int64_t stride_;
-  alignas(64) T tile_[kTile];
-};
-
-template <class Out, class... In, std::size_t... I, class F>
-[[gnu::noinline]] void tiled(char* const* d, const int64_t* s, int64_t n, F f,
-                             std::index_sequence<I...>) {
-  std::tuple<DenseInput<In>...> inputs{DenseInput<In>(d[I + 1], s[I + 1], n)...};
-  alignas(64) Out results[kTile];
-  const bool dense = s[0] == int64_t{sizeof(Out)};
-  for (int64_t first = 0; first < n; first += kTile) {
-    const int64_t count = std::min(kTile, n - first);
-    char* const out = d[0] + first * s[0];
-    char* const target = dense ? out : reinterpret_cast<char*>(results);
-    char* const data[] = {target, std::get<I>(inputs).at(first, count)...};
-    contiguous<Out, In...>(data, count, f);
-    if (!dense) move_elements<Out>(out, s[0], target, sizeof(Out), count);
-  }
+// The loop over dense operands: a function, so that `loop` and `run_tiles` share its code.
+template <class F, class Out, class... In>
+[[gnu::noinline]] void run_dense(char* const* d, int64_t n, const void* f) {
+  contiguous<Out, In...>(d, n, F(*static_cast<const F*>(f)));
 }
+using DenseLoop = void (*)(char* const* data, int64_t n, const void* f);
+
+// Runs `dense` tile by tile on operands of any strides, the result first: `size` has the bytes of
+// an element of each. Compiled once (tiled_loops.cpp): it moves elements, and only `dense`
+// computes.
+void run_tiles(char* const* d, const int64_t* s, int64_t n, const int64_t* size, int inputs,
+               DenseLoop dense, const void* f);
 
 template <class Out, class... In, class F>
 void loop(char* const* d, const int64_t* s, int64_t n, F f) {
@@ -167,12 +144,12 @@ void loop(char* const* d, const int64_t* s, int64_t n, F f) {
   const bool dense = s[0] == int64_t{sizeof(Out)};
   const bool a = dense && s[1] == int64_t{sizeof(First)};
   if constexpr (sizeof...(In) == 1) {
-    if (a) return contiguous1<Out, First>(d, n, f);
+    if (a) return run_dense<F, Out, In...>(d, n, &f);
   }
   if constexpr (sizeof...(In) == 2) {
     using B = std::tuple_element_t<1, std::tuple<In...>>;
     const bool b = s[2] == int64_t{sizeof(B)};
-    if (a && b) return contiguous2<Out, First, B, false, false>(d, n, f);
+    if (a && b) return run_dense<F, Out, In...>(d, n, &f);
     if (a && s[2] == 0) return contiguous2<Out, First, B, false, true>(d, n, f);
     if (dense && b && s[1] == 0) return contiguous2<Out, First, B, true, false>(d, n, f);
   }
@@ -181,14 +158,15 @@ void loop(char* const* d, const int64_t* s, int64_t n, F f) {
     using C = std::tuple_element_t<2, std::tuple<In...>>;
     const bool b = s[2] == int64_t{sizeof(B)};
     const bool c = s[3] == int64_t{sizeof(C)};
-    if (a && b && c) return contiguous3<Out, First, B, C, false, false>(d, n, f);
+    if (a && b && c) return run_dense<F, Out, In...>(d, n, &f);
     if (a && b && s[3] == 0) return contiguous3<Out, First, B, C, false, true>(d, n, f);
     if constexpr (sizeof(First) == 1) {  // where: either value may be a number
       if (a && s[2] == 0 && c) return contiguous3<Out, First, B, C, true, false>(d, n, f);
       if (a && s[2] == 0 && s[3] == 0) return contiguous3<Out, First, B, C, true, true>(d, n, f);
     }
   }
-  tiled<Out, In...>(d, s, n, f, std::index_sequence_for<In...>{});
+  constexpr int64_t kSizes[] = {sizeof(Out), sizeof(In)...};
+  run_tiles(d, s, n, kSizes, sizeof...(In), run_dense<F, Out, In...>, &f);
 }
 
 }  // namespace uh::UH_ISA

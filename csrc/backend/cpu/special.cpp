@@ -2,15 +2,11 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace uh::special {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kPi = std::numbers::pi;
 
 // Bernoulli numbers B2, B4, ... B24: coefficients of all asymptotic series in this file.

@@ -5,7 +5,13 @@
 // (gamma), special_bessel.cpp, special_normal.cpp and special_polynomials.cpp.
 #pragma once
 
+#include <limits>
+
 namespace uh::special {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 // ---- gamma
 double log_gamma(double x);

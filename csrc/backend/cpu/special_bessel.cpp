@@ -1,15 +1,10 @@
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "backend/cpu/special.h"
 
 namespace uh::special {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 // I_v(x) for integer v and 0 <= x <= 20: the power series, whose terms are all positive.
 double i_series(int order, double x) {

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "backend/cpu/special.h"
@@ -7,9 +6,6 @@
 namespace uh::special {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kSlope = 2 * std::numbers::inv_sqrtpi;  // derivative of erf at zero
 
 // Returns x > 0 with erfc(x) = z: starts from a closed form accurate to 0.2 % (in terms of ln(1 -

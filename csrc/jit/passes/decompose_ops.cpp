@@ -90,11 +90,11 @@ bool sum_to_size(Node* node) {
   return true;
 }
 
-struct Rule {
+struct DecompositionRule {
   std::string_view kind;
   bool (*apply)(Node* node);
 };
-constexpr Rule kRules[] = {
+constexpr DecompositionRule kRules[] = {
     {"aten::l1_loss", l1_loss},
     {"aten::to", to},
     {"aten::sum_to_size", sum_to_size},
@@ -104,7 +104,7 @@ void decompose_in(Block& block) {
   for (Node* node : block.nodes()) {
     for (Block* inner : node->blocks()) decompose_in(*inner);
     if (!node->op() || node->outputs().size() != 1) continue;
-    for (const Rule& rule : kRules) {
+    for (const DecompositionRule& rule : kRules) {
       if (node->kind().text() != rule.kind) continue;
       rule.apply(node);
       break;

@@ -48,7 +48,7 @@ int64_t size_or_unknown(Cursor& cursor) {
   return n;
 }
 
-constexpr size_t kMaxDims = 64;
+constexpr size_t kMaxTypeDims = 64;
 
 // Parses the properties after `Float(`: sizes or `...`, then strides=, requires_grad=, device=.
 void read_facts(Cursor& cursor, TensorProperties& facts) {
@@ -58,7 +58,7 @@ void read_facts(Cursor& cursor, TensorProperties& facts) {
     facts.sizes.emplace();
     while (cursor.peek() == '*' || (cursor.peek() >= '0' && cursor.peek() <= '9') ||
            cursor.peek() == '-') {
-      if (facts.sizes->size() == kMaxDims) cursor.refuse(cursor.at(), "too many dimensions");
+      if (facts.sizes->size() == kMaxTypeDims) cursor.refuse(cursor.at(), "too many dimensions");
       facts.sizes->push_back(size_or_unknown(cursor));
       if (cursor.peek() != ')') cursor.expect(",");
     }
@@ -71,7 +71,8 @@ void read_facts(Cursor& cursor, TensorProperties& facts) {
       cursor.expect("[");
       facts.strides.emplace();
       while (!cursor.eat(']')) {
-        if (facts.strides->size() == kMaxDims) cursor.refuse(cursor.at(), "too many dimensions");
+        if (facts.strides->size() == kMaxTypeDims)
+          cursor.refuse(cursor.at(), "too many dimensions");
         facts.strides->push_back(size_or_unknown(cursor));
         if (cursor.peek() != ']') cursor.expect(",");
       }

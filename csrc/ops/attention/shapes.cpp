@@ -4,6 +4,8 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "ops/copy/write_out.h"
+
 namespace uh::shapes {
 namespace {
 

@@ -9,6 +9,7 @@
 #include "generated/ops/cross_entropy.h"
 #include "generated/ops/view.h"
 #include "memory/device_registry.h"
+#include "ops/copy/any_device.h"
 #include "ops/copy/device_copy.h"
 #include "ops/cross_entropy/shapes.h"
 #include "ops/cross_entropy/targets.h"
@@ -81,9 +82,9 @@ Dims as_lengths(const Tensor& lengths) {
   check(is_integral(lengths.dtype()), "ctc_loss: lengths must be integral, got ",
         info(lengths.dtype()).title);
   check(!lengths.is_meta(), "ctc_loss: the lengths of a meta tensor are not known");
-  const Tensor retained =
-      as_contiguous(is_host(lengths.device()) ? lengths : copy_to_host(lengths), DType::kInt64);
-  return Dims(IntSpan(retained.data_as<int64_t>(), static_cast<size_t>(retained.numel())));
+  const Tensor dense = empty(lengths.sizes(), DType::kInt64);
+  write_elements(dense, is_host(lengths.device()) ? lengths : copy_to_host(lengths));
+  return Dims(IntSpan(dense.data_as<int64_t>(), static_cast<size_t>(dense.numel())));
 }
 
 }  // namespace

@@ -27,12 +27,6 @@ Tensor soft_margin_target(const Tensor& self, const Tensor& target) {
 }  // namespace uh
 
 namespace uh::kernels {
-namespace {
-
-Tensor plus(const Operand& a, const Operand& b) { return ops::add(a, b, Scalar(1)); }
-Tensor minus(const Operand& a, const Operand& b) { return ops::sub(a, b, Scalar(1)); }
-
-}  // namespace
 
 Tensor mse_loss_calls(KeySet, const Tensor& self, const Tensor& target, int64_t reduction) {
   return reduced_loss(ops::_squared_difference(self, target), reduction);

@@ -12,8 +12,6 @@
 namespace uh::kernels {
 namespace {
 
-Tensor plus(const Operand& a, const Operand& b) { return ops::add(a, b, Scalar(1)); }
-Tensor minus(const Operand& a, const Operand& b) { return ops::sub(a, b, Scalar(1)); }
 Tensor positive_part(const Tensor& x) { return ops::clamp_min(x, Scalar(0)); }
 
 // Returns `yes` where the target equals `label`, else 0.

@@ -21,6 +21,7 @@
 #include "ops/copy/write_out.h"
 #include "ops/linalg/checks.h"
 #include "ops/linalg/matrices.h"
+#include "ops/overlap.h"
 
 namespace uh::kernels {
 namespace {

@@ -2,6 +2,7 @@
 #include "generated/kernels/scan.h"
 #include "generated/ops/scan.h"
 #include "ops/copy/write_out.h"
+#include "ops/overlap.h"
 #include "ops/scan/shapes.h"
 
 namespace uh::shapes {

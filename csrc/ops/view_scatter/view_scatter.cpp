@@ -9,7 +9,7 @@ namespace uh::kernels {
 namespace {
 
 // Returns a dense copy with the stride order of self.
-Tensor copied(const Tensor& self) {
+Tensor copied_in_order(const Tensor& self) {
   Tensor out = empty_like(self, self.dtype());
   write_elements(out, self);
   return out;
@@ -18,7 +18,7 @@ Tensor copied(const Tensor& self) {
 // Copies the whole Storage with self's strides and offset, gaps included; makes a dense copy if
 // elements overlap.
 Tensor copied_with_storage(const Tensor& self) {
-  if (has_internal_overlap(self)) return copied(self);
+  if (has_internal_overlap(self)) return copied_in_order(self);
   const auto room = static_cast<int64_t>(self.storage()->nbytes()) / itemsize(self.dtype());
   const Tensor base = zeros_on(Dims{room}, self.dtype(), self.device());
   const Tensor out = alias(base, self.impl()->layout());

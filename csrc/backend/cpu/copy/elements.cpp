@@ -116,6 +116,16 @@ void load_run(void* dst, DType to, const std::byte* src, DType from, int64_t str
   }
 }
 
+void copy_elements(const Tensor& dst, const Tensor& src) {
+  const int64_t n = dst.numel();
+  if (n > 0 && n <= kGrainSize && dst.dtype() == src.dtype() && dst.sizes() == src.sizes() &&
+      dst.is_contiguous() && src.is_contiguous()) {
+    std::memcpy(dst.data(), src.data(), static_cast<size_t>(n * itemsize(dst.dtype())));
+    return;
+  }
+  copy_elements(Strided(dst), Strided(src));
+}
+
 void copy_elements(const Strided& to, const Strided& from) {
   const int64_t count = numel_of(to.sizes);
   if (count == 0) return;

@@ -32,9 +32,7 @@ struct Strided {
 
 // dst[...] = src[...], converted; src must broadcast to dst's sizes (see check_broadcasts_to).
 void copy_elements(const Strided& dst, const Strided& src);
-inline void copy_elements(const Tensor& dst, const Tensor& src) {
-  copy_elements(Strided(dst), Strided(src));
-}
+void copy_elements(const Tensor& dst, const Tensor& src);
 
 // Converts n contiguous elements between any two dtypes.
 void cast_run(void* dst, DType to, const void* src, DType from, int64_t n);

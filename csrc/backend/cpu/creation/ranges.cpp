@@ -9,7 +9,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 32768;
+constexpr int64_t kRangeGrain = 32768;
 constexpr int64_t kChunk = 512;
 
 // out[i] = f(i), computed as T and converted to the dtype of `out`.
@@ -17,7 +17,7 @@ template <class T, class F>
 void generate(const Tensor& out, const F& f) {
   const int64_t item = itemsize(out.dtype());
   const bool direct = out.dtype() == dtype_of<T>::value;
-  parallel_for(0, out.numel(), kGrainSize, [&](int64_t lo, int64_t hi) {
+  parallel_for(0, out.numel(), kRangeGrain, [&](int64_t lo, int64_t hi) {
     if (direct) {
       T* at = out.data_as<T>();
       for (int64_t i = lo; i < hi; ++i) at[i] = f(i);

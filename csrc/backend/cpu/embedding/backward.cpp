@@ -1,8 +1,4 @@
 // The gradient of embedding: each gradient is added to its row of the table.
-#ifdef __OPTIMIZE__
-#pragma GCC optimize("O3")
-#endif
-
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/embedding/rows.h"
 #include "base/parallel.h"

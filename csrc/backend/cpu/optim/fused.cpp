@@ -9,7 +9,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 15;  // minimum number of elements per thread
+constexpr int64_t kOptimizerGrain = 1 << 15;  // minimum number of elements per thread
 
 // A parameter, its gradient and its state as contiguous memory in one element order. Tensors with
 // another layout are copied.
@@ -35,7 +35,7 @@ class Runs {
   void walk(std::string_view loop, const Body& body) const {
     record_step_plan(loop);
     const int64_t n = tensors_.parameter().is_meta() ? 0 : tensors_.parameter().numel();
-    parallel_for(0, n, kGrainSize, [&](int64_t lo, int64_t hi) {
+    parallel_for(0, n, kOptimizerGrain, [&](int64_t lo, int64_t hi) {
       std::array<void*, 5> at{};
       for (size_t i = 0; i < used_.size(); ++i)
         if (used_[i]) at[i] = used_[i].data() + lo * itemsize(dtype());
@@ -73,7 +73,7 @@ class Runs {
     if (!events::on()) [[likely]]
       return;
     const int64_t item = itemsize(dtype()), n = tensors_.parameter().numel();
-    Plan plan{.loop = loop, .sizes = {n}, .operands = {}, .threads = ranges_of(n, kGrainSize)};
+    Plan plan{.loop = loop, .sizes = {n}, .operands = {}, .threads = ranges_of(n, kOptimizerGrain)};
     for (const Tensor& t : used_)
       if (t && t.storage()->data()) plan.operands.push_back({item, {item}});
     record_plan(plan);

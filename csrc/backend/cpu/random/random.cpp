@@ -13,7 +13,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 256;  // groups of 64 words
+constexpr int64_t kRandomGrain = 256;  // groups of 64 words
 
 // Fills n contiguous elements: loop(out, seed, counter, groups) fills `per_group` at a time.
 template <class T, class Loop>
@@ -21,7 +21,7 @@ void draw(T* out, int64_t n, int64_t per_group, const Loop& loop) {
   const int64_t groups = (n + per_group - 1) / per_group;
   const random::State start =
       random::reserve(static_cast<uint64_t>(groups * RandomLoops::kCounters));
-  parallel_for(0, groups, kGrainSize, [&](int64_t lo, int64_t hi) {
+  parallel_for(0, groups, kRandomGrain, [&](int64_t lo, int64_t hi) {
     const uint64_t counter = start.offset + static_cast<uint64_t>(lo * RandomLoops::kCounters);
     const int64_t full_groups = std::min(hi, n / per_group);
     if (full_groups > lo) loop(out + lo * per_group, start.seed, counter, full_groups - lo);

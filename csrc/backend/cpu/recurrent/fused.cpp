@@ -7,7 +7,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 1 << 12;  // minimum number of state elements per thread
+constexpr int64_t kStateGrain = 1 << 12;  // minimum number of state elements per thread
 
 // The rows of a step, in the compute dtype.
 class Rows {
@@ -29,7 +29,7 @@ class Rows {
   const RecurrentLoops& loops() const { return recurrent_loops().of[static_cast<int>(compute_)]; }
   template <class Body>
   void walk(const Body& body) const {
-    parallel_for(0, count_, std::max<int64_t>(1, kGrainSize / std::max<int64_t>(1, n_)), body);
+    parallel_for(0, count_, std::max<int64_t>(1, kStateGrain / std::max<int64_t>(1, n_)), body);
   }
   // Returns the start of a row of `blocks` states.
   std::byte* at(const Tensor& t, int64_t row, int64_t blocks) const {

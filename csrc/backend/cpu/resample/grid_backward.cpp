@@ -9,6 +9,8 @@
 namespace uh::kernels {
 namespace {
 
+using UH_ISA::Sampler;
+
 template <class T>
 struct Backward {
   const Sampler<T>& sampler;

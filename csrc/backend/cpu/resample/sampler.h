@@ -6,13 +6,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "backend/cpu/isa.h"
 #include "ops/resample/mode.h"
 
-#ifdef UH_ISA
 namespace uh::UH_ISA {
-#else
-namespace uh {
-#endif
 
 template <class T>
 struct Sampler {
@@ -123,4 +120,4 @@ struct Sampler {
   }
 };
 
-}  // namespace uh
+}  // namespace uh::UH_ISA

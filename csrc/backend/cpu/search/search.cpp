@@ -34,32 +34,28 @@ void search(const char* op, const Tensor& boundaries, const Tensor& values, bool
     using T = decltype(zero);
     using W = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
     const T *lines = edges.data_as<T>(), *wanted = x.data_as<T>();
-    const auto search_in = [&](const auto& at, const auto& deliver) {
+    auto* const narrow = out_int32 ? out.data_as<int32_t>() : nullptr;
+    auto* const wide = out_int32 ? nullptr : out.data_as<int64_t>();
+    const auto search_in = [&](const auto& at) {
       parallel_for(0, out.numel(), 4096, [&](int64_t lo, int64_t hi) {
         const auto value = [&](int64_t i) { return static_cast<W>(wanted[i]); };
-        search_each(lo, hi, n, right, value, at, deliver);
+        search_each(lo, hi, n, right, value, at, [&](int64_t i, int64_t position) {
+          if (narrow)
+            narrow[i] = static_cast<int32_t>(position);
+          else
+            wide[i] = position;
+        });
       });
     };
-    const auto search_all = [&](const auto& deliver) {
-      if (order)
-        search_in(
-            [&](int64_t i, int64_t j) {
-              const int64_t line = i / each * n;
-              return static_cast<W>(lines[line + order[line + j]]);
-            },
-            deliver);
-      else if (boundaries.ndim() == 1)
-        search_in([&](int64_t, int64_t j) { return static_cast<W>(lines[j]); }, deliver);
-      else
-        search_in([&](int64_t i, int64_t j) { return static_cast<W>(lines[i / each * n + j]); },
-                  deliver);
-    };
-    if (out_int32)
-      search_all([to = out.data_as<int32_t>()](int64_t i, int64_t at) {
-        to[i] = static_cast<int32_t>(at);
+    if (order)
+      search_in([&](int64_t i, int64_t j) {
+        const int64_t line = i / each * n;
+        return static_cast<W>(lines[line + order[line + j]]);
       });
+    else if (boundaries.ndim() == 1)
+      search_in([&](int64_t, int64_t j) { return static_cast<W>(lines[j]); });
     else
-      search_all([to = out.data_as<int64_t>()](int64_t i, int64_t at) { to[i] = at; });
+      search_in([&](int64_t i, int64_t j) { return static_cast<W>(lines[i / each * n + j]); });
   });
 }
 

@@ -11,7 +11,7 @@
 namespace uh::kernels {
 namespace {
 
-constexpr int64_t kGrainSize = 4096;
+constexpr int64_t kSpacingGrain = 4096;
 
 // Writes out[i] = f(i), computed as T.
 template <class T, class F>
@@ -20,7 +20,7 @@ void generate(const Tensor& out, const F& f) {
   const bool direct = out.dtype() == dtype_of<T>::value;
   const Tensor result = direct ? out : empty(Dims{n}, dtype_of<T>::value);
   T* at = result.data_as<T>();
-  parallel_for(0, n, kGrainSize, [&](int64_t lo, int64_t hi) {
+  parallel_for(0, n, kSpacingGrain, [&](int64_t lo, int64_t hi) {
     for (int64_t i = lo; i < hi; ++i) at[i] = f(i);
   });
   if (!direct) copy_elements(out, result);

@@ -1,7 +1,3 @@
-#ifdef __OPTIMIZE__
-#pragma GCC optimize("O3")
-#endif
-
 // histc and histogram: the number of elements in each bin.
 #include "backend/cpu/copy/elements.h"
 #include "backend/cpu/statistics/selected.h"
