@@ -88,14 +88,14 @@ TEST(threads_write_one_contiguous_stream) {
 TEST(a_second_thread_ends_the_ownership_of_the_lock) {
   for (int round = 0; round < 50; ++round) {
     Recording recording(256, 1 << 14, 0, {}, 6);
-    std::atomic<bool> begun{false};
+    std::atomic<bool> is_running{false};
     std::thread first([&] {
       for (int i = 0; i < 2000; ++i) {
         events::emit(events::Kind::kLINE, 1, i);
-        if (i == 10 * round) begun = true;
+        if (i == 10 * round) is_running = true;
       }
     });
-    while (!begun) std::this_thread::yield();
+    while (!is_running) std::this_thread::yield();
     for (int i = 0; i < 500; ++i) events::emit(events::Kind::kLINE, 2, i);
     first.join();
     CHECK_EQ(recording.finish(), 2000u + 500 + 2);
