@@ -288,7 +288,7 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
       if (bad_divisor(b, q)) return 0;
       if (overflows(b)) return sub(T(0), a);
       const T d = static_cast<T>(a / b);
-      return static_cast<T>(d - ((a % b != 0) && ((a < 0) != (b < 0))));
+      return static_cast<T>(d - ((a % b != 0) & ((a < 0) != (b < 0))));  // not &&: no branches
     }
   }
   template <class T>
