@@ -2,18 +2,27 @@
 
 #include <array>
 #include <cstring>
-#include <memory>
 #include <vector>
+
+#include "base/per_thread.h"
 
 namespace uh::events {
 namespace {
 
+// What packing needs besides its result. It is kept for the next segment: touching new memory would
+// take longer than packing.
+struct Workspace {
+  std::vector<uint64_t> columns;
+  std::vector<uint32_t> next, order;
+};
+
 // Returns the indices of the records, sorted by kind; those of one kind remain in order.
-std::vector<uint32_t> sorted_by_kind(const Record* records, size_t n) {
-  std::vector<uint32_t> next((1 << 16) + 1);
+const std::vector<uint32_t>& sorted_by_kind(const Record* records, size_t n, Workspace& space) {
+  auto& [columns, next, order] = space;
+  next.assign((1 << 16) + 1, 0);
   for (size_t i = 0; i < n; ++i) ++next[records[i].kind + 1];
   for (size_t kind = 1; kind < next.size(); ++kind) next[kind] += next[kind - 1];
-  std::vector<uint32_t> order(n);
+  order.resize(n);
   for (size_t i = 0; i < n; ++i) order[next[records[i].kind]++] = static_cast<uint32_t>(i);
   return order;
 }
@@ -49,8 +58,10 @@ Window window_of(const std::atomic<uint64_t>& word, uint64_t capacity) {
 }  // namespace
 
 size_t pack_records(const Record* records, size_t n, std::byte* out) {
-  std::array<std::unique_ptr<uint64_t[]>, kPackedColumns> columns;
-  for (auto& column : columns) column = std::make_unique_for_overwrite<uint64_t[]>(n);
+  auto& space = per_thread<Workspace>();
+  space.columns.resize(kPackedColumns * n);
+  std::array<uint64_t*, kPackedColumns> columns;
+  for (size_t k = 0; k < kPackedColumns; ++k) columns[k] = space.columns.data() + k * n;
   auto& [kind, thread, flags, time, a, b, c, d, e] = columns;
   uint64_t time_before = n ? records[0].time_ns : 0;
   for (size_t i = 0; i < n; ++i) {
@@ -63,7 +74,7 @@ size_t pack_records(const Record* records, size_t n, std::byte* out) {
   const Record zeros{};
   const Record* before = &zeros;
   size_t at = 0;
-  for (const uint32_t i : sorted_by_kind(records, n)) {
+  for (const uint32_t i : sorted_by_kind(records, n, space)) {
     const Record& r = records[i];
     flags[at] = r.flags;
     a[at] = difference(r.a, before->a);
@@ -75,7 +86,7 @@ size_t pack_records(const Record* records, size_t n, std::byte* out) {
     ++at;
   }
   std::byte* end = out + kPackedColumns;
-  for (size_t k = 0; k < kPackedColumns; ++k) out[k] = put_planes(columns[k].get(), n, end);
+  for (size_t k = 0; k < kPackedColumns; ++k) out[k] = put_planes(columns[k], n, end);
   return static_cast<size_t>(end - out);
 }
 

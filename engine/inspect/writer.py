@@ -65,6 +65,7 @@ class TraceFile:
         # The descriptor is closed after the database, whose locks on the file would end with it.
         self._fd = private_file(path) if fd is None else fd
         self._db = new_trace(path) if database is None else database
+        self._packed = np.empty(lib.uh_pack_room(SEGMENT_RECORDS), np.uint8)
         self.end = 0
         self.last = np.zeros((), RECORD)
 
@@ -97,7 +98,7 @@ class TraceFile:
             count,
             int(events["t"][0]),
             int(events["t"][-1]),
-            compress(packed(events), 1),
+            compress(packed(events, self._packed), 1),
             compress(blobs, 1),
         )
         strings = list(_strings(events, blobs))
@@ -161,9 +162,13 @@ def _strings(events: np.ndarray, blobs: bytes | memoryview) -> Iterator[tuple[in
         yield int(record["kind"]), number, bytes(blobs[start : start + size])
 
 
-def packed(events: np.ndarray) -> np.ndarray:
-    """Return the records as bytes that compress well: Note [Packed records] of csrc/events/pack.h."""
-    out = np.empty(lib.uh_pack_room(len(events)), np.uint8)
+def packed(events: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
+    """Return the records as bytes that compress well: Note [Packed records] of csrc/events/pack.h.
+
+    They are in `room`, if it is large enough.
+    """
+    needed = lib.uh_pack_room(len(events))
+    out = np.empty(needed, np.uint8) if room is None or len(room) < needed else room
     size = lib.uh_pack_records(ffi.from_buffer(events), len(events), ffi.from_buffer(out))
     if size < 0:
         raise_last()
