@@ -145,6 +145,27 @@ def test_batches(dtype: str) -> None:
         near(q @ t, x @ y, np.abs(x) @ np.abs(y), 48)
 
 
+def ordered(tensor: engine.Tensor, order: tuple[int, ...]) -> engine.Tensor:
+    """Return the same batch of matrices with its dimensions stored in another order."""
+    return tensor.permute(order).contiguous().permute([order.index(i) for i in range(3)])
+
+
+# One row or one column has any stride: it must not be taken for a matrix stored by columns.
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("batch", [1, 3])
+def test_small_batches_in_every_order_of_dimensions(batch: int, dtype: str) -> None:
+    orders = list(itertools.permutations(range(3)))
+    for rows, depth, columns in itertools.product((1, 2, 17), (1, 2, 5, 33), (1, 3, 19)):
+        random = np.random.default_rng(rows)
+        kind = getattr(engine, dtype)
+        a = engine.tensor(random.standard_normal((batch, rows, depth)), dtype=kind)
+        b = engine.tensor(random.standard_normal((batch, depth, columns)), dtype=kind)
+        x, y = a.double().numpy(), b.double().numpy()
+        want, size = x @ y, np.abs(x) @ np.abs(y)
+        for first, second in itertools.product(orders, orders):
+            near(ordered(a, first) @ ordered(b, second), want, size, depth)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("depth", [63, 64])
 def test_a_nan_stays_in_its_row(depth: int, dtype: str) -> None:

@@ -393,7 +393,8 @@ void multiply_pairs(const Tensor& out, const Tensor& a, Reading a_reading, const
   const auto by_columns = [](const Matrices& m) { return m.rows <= 1 || m.row_stride == 1; };
   Matrices x = matrices(a, a_reading, batch.size()), y = matrices(b, b_reading, batch.size());
   const bool to_vector = y.columns == 1;
-  if (!by_rows(x) && !(to_vector && by_columns(x)))
+  if (!by_rows(x) &&
+      !(to_vector && x.row_stride == 1))  // one row has any stride, and is not by columns
     x = matrices(as_contiguous(a), a_reading, batch.size());
   if (!by_columns(y) && (to_vector || !by_rows(y)))
     y = matrices(dense(b, b_reading), b_reading, batch.size());
