@@ -36,7 +36,7 @@ struct Loops {
   static void pack(T* to, const int64_t* target, const T* from, int64_t plane, int64_t channels,
                    int64_t pixels) {
     each_block(pixels, [&](int64_t first, int64_t n) {
-      Line line[kLanes];
+      alignas(sizeof(Line)) Line line[kLanes];
       const T* x = from + first;
       if (n == kLanes) {
 #pragma GCC unroll 16
@@ -59,7 +59,7 @@ struct Loops {
 
   static void unpack(T* to, int64_t plane, const T* from, int64_t channels, int64_t pixels) {
     each_block(pixels, [&](int64_t first, int64_t n) {
-      Line line[kLanes];
+      alignas(sizeof(Line)) Line line[kLanes];
 #pragma GCC unroll 16
       for (int64_t p = 0; p < kLanes; ++p)
         line[p] = p < n ? *reinterpret_cast<const Line*>(from + (first + p) * kLanes) : Line{};

@@ -32,6 +32,7 @@ inline V zip(V a, V b, std::index_sequence<I...>) {
   return __builtin_shufflevector(a, b, (kFrom + static_cast<int64_t>(I) / 2 + (I % 2) * n)...);
 }
 
+// `line` is aligned to its size: a template does not know that the type of an argument is not.
 template <class V, int64_t n>
 inline void transpose_lines(V (&line)[n]) {
   constexpr auto lanes = std::make_index_sequence<n>{};
@@ -52,7 +53,7 @@ template <class T>
 inline void transpose_tile(T* dst, int64_t dst_stride, const T* src, int64_t src_stride) {
   using V = typename Line<T>::Type;
   constexpr int64_t n = kTileSide<T>;
-  V line[n];
+  alignas(sizeof(V)) V line[n];
 #pragma GCC unroll 16
   for (int64_t i = 0; i < n; ++i) line[i] = *reinterpret_cast<const V*>(src + i * src_stride);
   transpose_lines(line);

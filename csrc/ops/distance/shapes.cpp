@@ -34,6 +34,11 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
   return empty(matrix_sizes(batch, rows_of(x1), rows_of(x2)), x1.dtype(), x1.device());
 }
 
+// Returns how many pairs n rows have.
+static int64_t pairs_of(int64_t n, std::string_view op) {
+  return n < 2 ? 0 : checked_numel(Dims{n, n - 1}, op) / 2;
+}
+
 Tensor pdist(const Tensor& self, double p) {
   check(self.ndim() == 2, "pdist only supports 2D tensors, got: ", self.ndim(), "D");
   const int64_t n = rows_of(self), k = columns_of(self);
@@ -41,7 +46,7 @@ Tensor pdist(const Tensor& self, double p) {
   check_kind(n < 2 || k == 0 || !is_reduced_floating(self.dtype()), ErrorKind::kNotImplemented,
              "\"pdist\" not implemented for '", info(self.dtype()).title, "'");
   check(p >= 0, "pdist only supports non-negative p values, got ", p);
-  return empty(Dims{n < 2 ? 0 : n * (n - 1) / 2}, self.dtype(), self.device());
+  return empty(Dims{pairs_of(n, "pdist")}, self.dtype(), self.device());
 }
 
 Tensor cdist_backward(const Tensor& grad, const Tensor& x1, const Tensor& x2, double p,
@@ -65,7 +70,7 @@ Tensor pdist_backward(const Tensor& grad, const Tensor& self, double p, const Te
   check_together(op, self, {&grad, &distance});
   check(self.ndim() == 2, op, ": expected a 2D tensor, got sizes ", self.sizes());
   const int64_t n = rows_of(self);
-  const Dims pairs{self.is_meta() ? grad.numel() : n * (n - 1) / 2};
+  const Dims pairs{self.is_meta() ? grad.numel() : pairs_of(n, op)};
   check(grad.sizes() == pairs && distance.sizes() == pairs, op, ": the gradient has sizes ",
         grad.sizes(), " and the distances ", distance.sizes(), " for ", pairs, " pairs");
   return empty(self.sizes(), self.dtype(), self.device());
