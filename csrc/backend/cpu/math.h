@@ -382,8 +382,14 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
     using U = std::make_unsigned_t<T>;
     constexpr U bits = 8 * sizeof(T);
     const U count = static_cast<U>(b);
-    if constexpr (sizeof(T) == 4) {
-      return static_cast<T>(a >> (count < bits ? count : bits - 1));
+#ifdef __AVX512BW__
+    constexpr bool has_shift = sizeof(T) == 4 || sizeof(T) == 2;
+#else
+    constexpr bool has_shift = sizeof(T) == 4;
+#endif
+    if constexpr (has_shift) {  // of signed numbers, each by its own count
+      const U most = bits - 1;
+      return static_cast<T>(a >> (count < most ? count : most));
     } else {  // unsigned numbers have such shifts: of a negative one, the complement is shifted
       const U sign = a < 0 ? U(-1) : U(0);
       const U x = static_cast<U>(static_cast<U>(a) ^ sign);
