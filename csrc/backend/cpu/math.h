@@ -387,9 +387,9 @@ UH_MVEC(log1p) UH_MVEC(sin) UH_MVEC(cos) UH_MVEC(tan) UH_MVEC(asin) UH_MVEC(acos
 #else
     constexpr bool has_shift = sizeof(T) == 4;
 #endif
-    if constexpr (has_shift) {  // of signed numbers, each by its own count
-      const U most = bits - 1;
-      return static_cast<T>(a >> (count < most ? count : most));
+    if constexpr (has_shift) {  // of signed elements, each by a different count
+      const U max_count = bits - 1;
+      return static_cast<T>(a >> (count < max_count ? count : max_count));
     } else {  // unsigned numbers have such shifts: of a negative one, the complement is shifted
       const U sign = a < 0 ? U(-1) : U(0);
       const U x = static_cast<U>(static_cast<U>(a) ^ sign);
