@@ -1188,3 +1188,8 @@ def test_a_loss_of_logits_has_the_dtype_of_its_target(reduction: str) -> None:
     loss = F.binary_cross_entropy_with_logits(x, engine.tensor([1.0, 0.0]), reduction=reduction)
     assert loss.dtype is engine.float32
     assert engine.autograd.grad(loss.sum(), x)[0].dtype is engine.float64
+
+
+def test_pairs_that_an_int64_does_not_count() -> None:
+    with pytest.raises(RuntimeError, match="pdist: storage size calculation overflowed"):
+        engine.nn.functional.pdist(engine.empty(1 << 40, 0, device="meta"))

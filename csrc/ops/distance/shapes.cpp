@@ -16,6 +16,11 @@ void check_distance(const Tensor& t, double p, std::string_view op) {
   check(p >= 0, op, " only supports non-negative p values, got ", p);
 }
 
+// Returns how many pairs n rows have.
+int64_t pairs_of(int64_t n, std::string_view op) {
+  return n < 2 ? 0 : checked_numel(Dims{n, n - 1}, op) / 2;
+}
+
 }  // namespace
 
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t> mode) {
@@ -32,11 +37,6 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
         "cdist: possible modes: 0, 1, 2, but was: ", mode.value_or(0));
   const Dims batch = broadcast_shapes(batch_of(x1), batch_of(x2));
   return empty(matrix_sizes(batch, rows_of(x1), rows_of(x2)), x1.dtype(), x1.device());
-}
-
-// Returns how many pairs n rows have.
-static int64_t pairs_of(int64_t n, std::string_view op) {
-  return n < 2 ? 0 : checked_numel(Dims{n, n - 1}, op) / 2;
 }
 
 Tensor pdist(const Tensor& self, double p) {
